@@ -1,0 +1,73 @@
+# Every command of the house. `make` alone prints this list.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The first interpreter on the PATH that is new enough; override with `make setup PYTHON=/path/to/python`.
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+
+.PHONY: help setup demo test test-slow check fix bench-quick clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(VENV)/.installed-dev ## Make .venv with Windlass (editable) and the developer tools
+
+demo: $(VENV)/.installed ## Run the demonstration: a few real jobs, a crash, a recovery
+	@$(BIN)/python docs/examples/demo/run.py
+
+test: $(VENV)/.installed-dev ## Run the tests, without the slow ones
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-slow: $(VENV)/.installed-dev ## Run only the slow tests
+	$(BIN)/python -m pytest -q -m slow || { code=$$?; [ $$code -eq 5 ] && echo "There are no slow tests yet."; }
+
+check: $(VENV)/.installed-dev ## Lint, format, types, import directions, generated code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/generate_sync.py --check
+
+fix: $(VENV)/.installed-dev ## Repair what a tool can: lint, format, generated code
+	$(BIN)/python tools/generate_sync.py
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-quick: $(VENV)/.installed-dev ## Run the short benchmark
+	$(BIN)/python -m bench.quick
+
+clean: ## Remove .venv, caches and build products
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find src tests docs bench tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The stamps are older than pyproject.toml exactly when its dependencies may have changed.
+$(VENV)/.installed: pyproject.toml | $(BIN)/pip
+	$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/pip
+	$(PIP_INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+# Debian ships Python without ensurepip, so that `python3 -m venv` fails until python3-venv is installed.
+$(BIN)/pip:
+	@python="$(PYTHON)"; \
+	if [ -n "$$python" ] && "$$python" -m venv $(VENV) >/dev/null 2>&1; then exit 0; fi; \
+	rm -rf $(VENV); \
+	if [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "Cannot make a virtual environment: it takes Python 3.11 or newer with the venv module." >&2; \
+		echo "On Debian or Ubuntu run 'sudo apt-get install python3-venv'; elsewhere pass PYTHON=/path/to/python." >&2; \
+		exit 1; \
+	fi; \
+	echo "Installing python3-venv, which $${python:-python3} needs to make a virtual environment."; \
+	apt-get update -qq; \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null; \
+	"$${python:-python3}" -m venv $(VENV) || /usr/bin/python3 -m venv $(VENV)

@@ -1,0 +1,58 @@
+"""Clock, chance, sleep and ids: the only door to them, so that a test can hold it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import UUID
+
+
+class UuidMaker:
+    """Makes version-7 UUIDs that only ever rise within one process."""
+
+    def __init__(self, wall_ns: Callable[[], int], random_bits: Callable[[int], int]) -> None:
+        self._wall_ns, self._random_bits = wall_ns, random_bits
+        self._last = 0
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+
+    def __call__(self) -> UUID:
+        milliseconds = self._wall_ns() // 1_000_000
+        candidate = (milliseconds << 74) | self._random_bits(74)
+        with self._lock:
+            if self._pid != os.getpid():
+                # A forked child inherits the last value; without a fresh start both would count up from it.
+                self._pid, self._last = os.getpid(), 0
+            # Within one millisecond, or after a clock step back, count up from the last id.
+            self._last = max(candidate, self._last + 1 + self._random_bits(20))
+            bits = self._last
+        return UUID(int=_with_version_and_variant(bits))
+
+
+def _with_version_and_variant(bits: int) -> int:
+    timestamp, rest = bits >> 74, bits & ((1 << 74) - 1)
+    high, low = rest >> 62, rest & ((1 << 62) - 1)
+    return (timestamp << 80) | (0x7 << 76) | (high << 64) | (0b10 << 62) | low
+
+
+_system_random = random.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Env:
+    """What a service needs of the outside world besides the database."""
+
+    wall: Callable[[], datetime] = lambda: datetime.now(UTC)
+    monotonic: Callable[[], float] = time.monotonic
+    random: Callable[[], float] = _system_random.random
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    new_id: Callable[[], UUID] = field(default_factory=lambda: UuidMaker(time.time_ns, _system_random.getrandbits))
+
+
+SYSTEM = Env()

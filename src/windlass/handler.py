@@ -1,0 +1,165 @@
+"""What `@app.job` makes of a function: still callable, and enqueued with checked, typed arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
+
+from windlass.context import Context, current
+from windlass.errors import InvalidSettings
+from windlass.handle import JobHandle
+from windlass.options import NO_OPTIONS, JobOptions, Options
+from windlass.registry import HandlerSpec
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+# A variable, because a plain Context here would also accept a first parameter annotated as object.
+C = TypeVar("C", bound=Context)
+
+
+class Enqueuer(Protocol):
+    """Who stores the jobs that handlers are asked to enqueue."""
+
+    async def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
+        """Store one job."""
+        ...
+
+    def enqueue_sync(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
+        """Store one job, blocking."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JobArgs(Generic[R_co]):
+    """A checked call that is not enqueued yet, for enqueueing many at once."""
+
+    spec: HandlerSpec
+    args_text: str
+    options: JobOptions = NO_OPTIONS
+
+
+class BoundHandler(Generic[P, R_co]):
+    """A handler together with options for the jobs enqueued through it."""
+
+    __slots__ = ("_enqueuer", "_options", "spec")
+
+    def __init__(self, spec: HandlerSpec, enqueuer: Enqueuer, options: JobOptions) -> None:
+        self.spec, self._enqueuer, self._options = spec, enqueuer, options
+
+    def options(self, **options: Unpack[Options]) -> BoundHandler[P, R_co]:
+        """Add to the options or replace some of them; the original keeps its own."""
+        return BoundHandler(self.spec, self._enqueuer, replace(self._options, **options))
+
+    async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
+        """Store a job with these arguments; when this returns, the job is committed.
+
+        Raises InvalidArguments or InvalidPayload, and then nothing was stored.
+        """
+        return await self._enqueuer.enqueue(self.spec, self.spec.bind(args, kwargs), self._options)
+
+    def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
+        """Do what `enqueue` does, blocking; raises SyncOnLoop where an event loop runs."""
+        return self._enqueuer.enqueue_sync(self.spec, self.spec.bind(args, kwargs), self._options)
+
+    def args(self, *args: P.args, **kwargs: P.kwargs) -> JobArgs[R_co]:
+        """Check these arguments now and keep them for enqueueing many jobs at once."""
+        return JobArgs(self.spec, self.spec.bind(args, kwargs), self._options)
+
+
+class Handler(Generic[P, R_co]):
+    """A function that handles one kind of job.
+
+    Calling it runs the function here and now, without a job, as a test would.
+    """
+
+    def __init__(self, spec: HandlerSpec, enqueuer: Enqueuer) -> None:
+        if spec.function is None:
+            raise InvalidSettings(f"the kind {spec.kind!r} is only declared: it has no function to call")
+        self.spec = spec
+        self.__wrapped__ = spec.function
+        self.__name__, self.__qualname__ = spec.function.__name__, spec.function.__qualname__
+        self.__module__, self.__doc__ = spec.function.__module__, spec.function.__doc__
+        self._bound: BoundHandler[P, R_co] = BoundHandler(spec, enqueuer, NO_OPTIONS)
+
+    @property
+    def kind(self) -> str:
+        """The name that ties stored jobs to this handler."""
+        return self.spec.kind
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co | Coroutine[Any, Any, R_co]:
+        """Run the function itself; a context it wants is the current one."""
+        context = (current(),) if self.spec.wants_context else ()
+        return cast(R_co, self.__wrapped__(*context, *args, **kwargs))
+
+    def options(self, **options: Unpack[Options]) -> BoundHandler[P, R_co]:
+        """Set options for the jobs enqueued through what this returns.
+
+        >>> await send_welcome.options(delay="5m", key="welcome-7").enqueue(user_id=7)
+        """
+        return self._bound.options(**options)
+
+    async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
+        """Store a job with these arguments; when this returns, the job is committed.
+
+        Raises InvalidArguments or InvalidPayload, and then nothing was stored.
+        """
+        return await self._bound.enqueue(*args, **kwargs)
+
+    def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
+        """Do what `enqueue` does, blocking; raises SyncOnLoop where an event loop runs."""
+        return self._bound.enqueue_sync(*args, **kwargs)
+
+    def args(self, *args: P.args, **kwargs: P.kwargs) -> JobArgs[R_co]:
+        """Check these arguments now and keep them for enqueueing many jobs at once."""
+        return self._bound.args(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<handler of {self.kind!r}: {self.__module__}.{self.__qualname__}>"
+
+
+class AsyncHandler(Handler[P, R_co]):
+    """A handler made from an `async def`: calling it gives a coroutine."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
+        """Start the function itself; a context it wants is the current one."""
+        return cast(Coroutine[Any, Any, R_co], super().__call__(*args, **kwargs))
+
+
+class PlainHandler(Handler[P, R_co]):
+    """A handler made from a `def`: calling it gives its result."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Run the function itself; a context it wants is the current one."""
+        return cast(R_co, super().__call__(*args, **kwargs))
+
+
+class JobDecorator(Protocol):
+    """The type of `@app.job(…)`: keeps the signature, without a first parameter annotated Context."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a coroutine is also a result; first fit wins
+        self, function: Callable[Concatenate[C, P], Coroutine[Any, Any, R]], /
+    ) -> AsyncHandler[P, R]: ...
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a coroutine is also a result; first fit wins
+        self, function: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> AsyncHandler[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[C, P], R], /) -> PlainHandler[P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> PlainHandler[P, R]: ...
+
+
+def job_decorator(describe: Callable[[Callable[..., Any]], HandlerSpec], enqueuer: Enqueuer) -> JobDecorator:
+    """Make a decorator that registers a function by `describe` and gives back its typed handler."""
+
+    def decorate(function: Callable[..., Any]) -> Handler[..., Any]:
+        spec = describe(function)
+        return AsyncHandler(spec, enqueuer) if spec.is_async else PlainHandler(spec, enqueuer)
+
+    return cast(JobDecorator, decorate)

@@ -1,0 +1,170 @@
+"""A job as a value: before it is stored, as it is stored, and while a worker holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, NewType
+from uuid import UUID
+
+from windlass.states import FINISHED, State
+
+JobId = NewType("JobId", UUID)
+WorkerId = NewType("WorkerId", str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job that is checked and ready to be stored.
+
+    `args`, `metadata`, `policy` and `tags` are JSON texts that passed the validator; None stands for empty.
+    """
+
+    id: JobId
+    kind: str
+    queue: str
+    args: str
+    priority: int = 5
+    ageing_step: timedelta = timedelta(hours=1)
+    delay: timedelta | None = None
+    run_at: datetime | None = None
+    held_for: str | None = None
+    tenant: str = ""
+    name: str | None = None
+    description: str | None = None
+    tags: str | None = None
+    metadata: str | None = None
+    policy: str | None = None
+    max_attempts: int | None = None
+    timeout: timedelta | None = None
+    lease: timedelta | None = None
+    parent_id: JobId | None = None
+    correlation_id: str | None = None
+    created_by: str | None = None
+    expires_in: timedelta | None = None
+    expires_at: datetime | None = None
+    deadline_in: timedelta | None = None
+    deadline: datetime | None = None
+    idempotency_key: str | None = None
+    unique_key: str | None = None
+    unique_for: timedelta | None = None
+    fingerprint: str | None = None
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether storing it may find that the job exists already."""
+        return self.idempotency_key is not None or self.unique_key is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of one enqueue: the job's id, and whether it is the one just handed in."""
+
+    id: JobId
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to run one attempt of one job; every write about the attempt needs it.
+
+    It holds until the lease runs out and somebody else takes the job, which raises `epoch`.
+    """
+
+    id: JobId
+    epoch: int
+    kind: str
+    queue: str
+    args: str
+    attempt: int
+    max_attempts: int
+    run: int
+    crashes: int
+    is_suspect: bool
+    timeout: timedelta
+    lease: timedelta
+    priority: int = 5
+    tenant: str = ""
+    policy: str | None = None
+    correlation_id: str | None = None
+    deadline: datetime | None = None
+    created_at: datetime | None = None
+    run_at: datetime | None = None
+    started_at: datetime | None = None
+    worker: str = ""
+
+    @property
+    def is_last_attempt(self) -> bool:
+        return self.attempt >= self.max_attempts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One finished run of a job that did not complete it, or the one that did."""
+
+    job_id: JobId
+    epoch: int
+    attempt: int
+    run: int
+    status: str
+    started_at: datetime
+    finished_at: datetime | None
+    duration_ms: int | None
+    worker: str | None
+    error: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A stored job, as the database has it now."""
+
+    id: JobId
+    kind: str
+    queue: str
+    state: State
+    reason: str | None
+    priority: int
+    tenant: str
+    args: dict[str, Any]
+    result: Any
+    error: dict[str, Any] | None
+    attempt: int
+    max_attempts: int | None
+    run: int
+    crashes: int
+    is_suspect: bool
+    lease_epoch: int
+    run_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    heartbeat_at: datetime | None
+    lease_expires_at: datetime | None
+    duration_ms: int | None
+    worker: str | None
+    name: str | None
+    description: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    policy: dict[str, Any]
+    parent_id: JobId | None
+    correlation_id: str | None
+    created_by: str | None
+    idempotency_key: str | None
+    expires_at: datetime | None
+    deadline: datetime | None
+    cancel_requested_at: datetime | None
+    settled_epoch: int | None
+    settled_by: str | None
+    progress: dict[str, Any] | None = field(default=None)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether no worker will touch it any more."""
+        return self.state in FINISHED
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether it waits for another attempt after a failed one."""
+        return self.state is State.SCHEDULED and self.attempt > 0

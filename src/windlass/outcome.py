@@ -1,0 +1,68 @@
+"""What one attempt of a job came to, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An exception, made safe to store: bounded, printable, without its objects."""
+
+    type: str
+    message: str
+    error_class: str
+    traceback: str = ""
+    code: str | None = None
+    status: int | None = None
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The handler returned; `result` is its JSON text, or None for no result."""
+
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The handler raised, ran out of time, or its result could not be stored."""
+
+    error: ErrorInfo
+    hopeless: bool = False
+    retry_after: timedelta | None = None
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """The handler asked to be run later; not a failure."""
+
+    delay: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The job ends as cancelled: somebody asked, and the handler stopped, or the handler itself asked."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Given back unfinished, because the worker shuts down or never started it."""
+
+    reason: str = "shutdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Crashed:
+    """The worker that held the claim is gone; nobody knows how far the handler came."""
+
+    worker: str
+
+
+Outcome = Complete | Fail | Snoozed | Stopped | Released | Crashed

@@ -1,0 +1,256 @@
+"""Which kinds of jobs there are, and which functions handle them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from windlass import codec
+from windlass.errors import InvalidArguments, InvalidPayload, InvalidSettings, UnknownKind
+from windlass.policy import PolicyChange, to_json
+from windlass.signature import Signature, read_signature
+
+RunsIn = Literal["loop", "thread", "process"]
+DEFAULT_QUEUE = "default"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandlerSpec:
+    """One kind: the function that handles it, what that takes and returns, and where it waits and runs.
+
+    A kind that is only declared has no function here; another process handles it.
+    """
+
+    kind: str
+    queue: str = DEFAULT_QUEUE
+    function: Callable[..., Any] | None = None
+    signature: Signature | None = None
+    policy: PolicyChange | None = None
+    runs_in: RunsIn = "loop"
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def is_declared_only(self) -> bool:
+        """Whether the handler lives in another process."""
+        return self.function is None
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function must be awaited."""
+        return self.signature is not None and self.signature.is_async
+
+    @property
+    def wants_context(self) -> bool:
+        """Whether the context is handed in as the first argument."""
+        return self.signature is not None and self.signature.wants_context
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        return self.signature.schema() if self.signature else {"type": "object"}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes when kind, queue, policy or arguments change; tells two releases apart."""
+        options = {"queue": self.queue, "policy": to_json(self.policy), "schema": self.schema}
+        return codec.fingerprint(self.kind, "{}", options)
+
+    @cached_property
+    def _max_payload_bytes(self) -> int:
+        limit: int = (self.policy or PolicyChange()).fields.get("max_payload_bytes", codec.MAX_BYTES)
+        return limit
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        """Check a call against the handler's signature and return its arguments as a JSON object.
+
+        Raises InvalidArguments naming the field, or InvalidPayload for a value that JSON cannot hold.
+        """
+        if self.signature is None:
+            if args:
+                raise InvalidArguments(self.kind, "a declared kind takes keyword arguments only")
+            return codec.encode(dict(kwargs), limit_bytes=self._max_payload_bytes)
+        given = self._by_name(self.signature, args, kwargs)
+        text = codec.encode(given, limit_bytes=self._max_payload_bytes)
+        self._check_types(self.signature, given, text)
+        return text
+
+    def _by_name(
+        self, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        given = dict(kwargs)
+        if args:
+            names = signature.positional
+            if len(args) > len(names):
+                raise InvalidArguments(
+                    self.kind, f"{len(args)} positional arguments given, it takes at most {len(names)}"
+                )
+            for name, value in zip(names, args, strict=False):
+                if name in given:
+                    raise InvalidArguments(self.kind, "given twice, by position and by name", field=name)
+                given[name] = value
+        for name in given:
+            if name not in signature.names:
+                takes = f"it takes {', '.join(signature.names)}" if signature.names else "it takes none"
+                raise InvalidArguments(self.kind, f"unknown argument, {takes}", field=name)
+        return given
+
+    def _check_types(self, signature: Signature, given: Mapping[str, Any], text: str) -> None:
+        for name in signature.text_names:
+            value = given.get(name, "")
+            # A UUID or date would be written as text and so come back to the handler as another type.
+            if not isinstance(value, str):
+                raise InvalidArguments(self.kind, f"Expected `str`, got `{type(value).__name__}`", field=name)
+        self._decode_arguments(signature, text)
+
+    def _decode_arguments(self, signature: Signature, text: str | bytes) -> msgspec.Struct:
+        try:
+            arguments: msgspec.Struct = signature.decoder.decode(text)
+            return arguments
+        except msgspec.ValidationError as error:
+            problem, name = _problem_and_field(str(error))
+            raise InvalidArguments(self.kind, problem, field=name) from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidArguments(self.kind, f"the stored arguments are not JSON: {error}") from error
+
+    def unpack(self, text: str | bytes) -> dict[str, Any]:
+        """Read stored arguments as the keyword arguments of the function, in its own types.
+
+        What the job was stored without is left to the function's defaults. Raises InvalidArguments.
+        """
+        if self.signature is None:
+            raise InvalidArguments(self.kind, "the kind is only declared here: no handler can take it")
+        return self.signature.to_keywords(self._decode_arguments(self.signature, text))
+
+    def encode_result(self, value: object, *, limit_bytes: int = codec.MAX_BYTES) -> str | None:
+        """Turn what the handler returned into JSON text; None stays None. Raises InvalidPayload."""
+        return None if value is None else codec.encode(value, limit_bytes=limit_bytes, what="result")
+
+    def decode_result(self, text: str | bytes | None) -> Any:
+        """Read a stored result in the type the handler is annotated to return."""
+        if text is None:
+            return None
+        if self.signature is None:
+            return codec.decode(text)
+        try:
+            return self.signature.result_decoder.decode(text)
+        except msgspec.ValidationError as error:
+            raise InvalidPayload(f"the result of {self.kind!r} is not what it returns: {error}") from error
+
+
+def describe(
+    function: Callable[..., Any],
+    *,
+    kind: str | None = None,
+    queue: str = DEFAULT_QUEUE,
+    policy: PolicyChange | None = None,
+    runs_in: RunsIn | None = None,
+    aliases: tuple[str, ...] = (),
+    names: Mapping[str, Any] | None = None,
+) -> HandlerSpec:
+    """Read a function as a handler; raises InvalidSettings if it cannot be one.
+
+    `names` resolves annotations that the function's module does not know, such as local classes.
+    """
+    kind = codec.check_name("kind", kind if kind is not None else getattr(function, "__name__", ""))
+    signature = read_signature(function, names=names)
+    if runs_in is None:
+        runs_in = "loop" if signature.is_async else "thread"
+    elif runs_in == "loop" and not signature.is_async:
+        raise InvalidSettings(
+            f"{kind!r} cannot run in the loop: a plain function would block it; use a thread"
+        )
+    elif runs_in == "thread" and signature.is_async:
+        raise InvalidSettings(
+            f"{kind!r} cannot run in a thread: an async function needs the loop or a process"
+        )
+    return HandlerSpec(
+        kind=kind,
+        queue=codec.check_name("queue", queue),
+        function=function,
+        signature=signature,
+        policy=policy,
+        runs_in=runs_in,
+        description=_first_line(function.__doc__),
+        aliases=tuple(codec.check_name("aliases", alias) for alias in aliases),
+    )
+
+
+@dataclass
+class Registry:
+    """The kinds of one application, found by name or by a retired name."""
+
+    _by_kind: dict[str, HandlerSpec] = field(default_factory=dict)
+    _by_name: dict[str, HandlerSpec] = field(default_factory=dict)
+
+    def add(self, spec: HandlerSpec) -> HandlerSpec:
+        """Register a kind; raises InvalidSettings if one of its names is taken."""
+        for name in (spec.kind, *spec.aliases):
+            other = self._by_name.get(name)
+            if other is not None:
+                raise InvalidSettings(
+                    f"the kind {name!r} is taken by {_origin(other)}: give {_origin(spec)} another name"
+                )
+        self._by_kind[spec.kind] = spec
+        self._by_name.update(dict.fromkeys((spec.kind, *spec.aliases), spec))
+        return spec
+
+    def declare(
+        self, kind: str, *, queue: str = DEFAULT_QUEUE, policy: PolicyChange | None = None
+    ) -> HandlerSpec:
+        """Make known a kind that another process handles, so that it can be enqueued here."""
+        queue = codec.check_name("queue", queue)
+        return self.add(HandlerSpec(kind=codec.check_name("kind", kind), queue=queue, policy=policy))
+
+    def get(self, kind: str) -> HandlerSpec:
+        """The kind of this name or retired name; raises UnknownKind with the nearest names."""
+        spec = self._by_name.get(kind)
+        if spec is not None:
+            return spec
+        error = UnknownKind(kind, known=self._by_kind)
+        near = difflib.get_close_matches(kind, self._by_name, n=3)
+        if near:
+            error.add_note(f"Did you mean {' or '.join(map(repr, near))}?")
+        raise error
+
+    def kinds(self) -> tuple[str, ...]:
+        """The names of all kinds, without retired ones."""
+        return tuple(self._by_kind)
+
+    def handled(self) -> tuple[HandlerSpec, ...]:
+        """The kinds that can run in this process."""
+        return tuple(spec for spec in self._by_kind.values() if not spec.is_declared_only)
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._by_name
+
+    def __iter__(self) -> Iterator[HandlerSpec]:
+        return iter(self._by_kind.values())
+
+    def __len__(self) -> int:
+        return len(self._by_kind)
+
+
+def _problem_and_field(message: str) -> tuple[str, str]:
+    """Take the field out of a message such as "Expected `int`, got `str` - at `$.user.id`"."""
+    problem, _, path = message.partition(" - at `")
+    if path:
+        return problem, path.rstrip("`").removeprefix("$").removeprefix(".")
+    words = problem.split("`")
+    return problem, words[1] if "field `" in problem and len(words) > 1 else ""
+
+
+def _origin(spec: HandlerSpec) -> str:
+    if spec.function is None:
+        return "a declaration"
+    return f"{spec.function.__module__}.{getattr(spec.function, '__qualname__', spec.kind)}"
+
+
+def _first_line(text: str | None) -> str:
+    lines = (text or "").strip().splitlines()
+    return lines[0].strip() if lines else ""

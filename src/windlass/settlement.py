@@ -1,0 +1,160 @@
+"""What becomes of a job after an attempt: one pure decision for every way an attempt can end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import assert_never
+
+from windlass.classify import LONGEST_RETRY_AFTER, ErrorClass
+from windlass.job import Claim
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.policy import ClassRule, Policy
+from windlass.states import State
+
+EXHAUSTED = "exhausted"
+HOPELESS = "hopeless"
+CRASH_LOOP = "crash loop"
+CANCEL_REQUESTED = "cancel requested"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What is written because of an outcome.
+
+    `refund` is taken off the attempt counter, `crashes` is added to the crash counter; `timeout` and
+    `max_attempts` are set only when the job's next attempt is to have others than this one had.
+    """
+
+    state: State
+    reason: str | None = None
+    run_in: timedelta | None = None
+    result: str | None = None
+    error: ErrorInfo | None = None
+    refund: int = 0
+    is_suspect: bool = False
+    crashes: int = 0
+    timeout: timedelta | None = None
+    max_attempts: int | None = None
+    attempt_status: str = "completed"
+
+
+def settle(
+    claim: Claim, outcome: Outcome, policy: Policy, *, chance: float, cancel_requested: bool = False
+) -> Settlement:
+    """Decide the next state of a job from what its attempt came to.
+
+    `policy` is the job's own, without an error class; `chance` in [0, 1) spreads retries.
+    A job that was asked to cancel is not run again, but a result that came first stands.
+    """
+    match outcome:
+        case Complete(result):
+            return Settlement(State.COMPLETED, result=result, attempt_status="completed")
+        case Stopped(reason):
+            return Settlement(State.CANCELLED, reason=reason, attempt_status="cancelled")
+        case Fail():
+            return _after_failure(claim, outcome, policy, chance=chance, cancel_requested=cancel_requested)
+        case Crashed():
+            return _after_crash(claim, outcome, policy, chance=chance, cancel_requested=cancel_requested)
+        case Snoozed() | Released() if cancel_requested:
+            return Settlement(State.CANCELLED, reason=CANCEL_REQUESTED, attempt_status="cancelled")
+        case Snoozed(delay):
+            return Settlement(State.SCHEDULED, run_in=delay, refund=1, attempt_status="snoozed")
+        case Released():
+            # Proves nothing about a suspect: it may not have reached the place that kills workers.
+            return Settlement(
+                State.AVAILABLE, refund=1, is_suspect=claim.is_suspect, attempt_status="released"
+            )
+        case _:
+            assert_never(outcome)
+
+
+def _after_failure(
+    claim: Claim, outcome: Fail, policy: Policy, *, chance: float, cancel_requested: bool
+) -> Settlement:
+    status = "timeout" if outcome.timed_out else "failed"
+    rule = policy.rule_for(outcome.error.error_class)
+    limit = _limit(claim, rule)
+    is_last, is_hopeless = claim.attempt >= limit, outcome.hopeless or not rule.retry
+
+    if cancel_requested:
+        return Settlement(
+            State.CANCELLED, reason=CANCEL_REQUESTED, error=outcome.error, attempt_status=status
+        )
+    if is_hopeless and not (is_last and policy.exhausted_wins):
+        return Settlement(State.DEAD, reason=HOPELESS, error=outcome.error, attempt_status=status)
+    if is_last:
+        return Settlement(
+            State.DEAD,
+            reason=EXHAUSTED,
+            error=outcome.error,
+            max_attempts=_new_limit(claim, limit),
+            attempt_status=status,
+        )
+    return Settlement(
+        State.SCHEDULED,
+        run_in=_delay(claim, outcome.retry_after, rule, policy, chance=chance),
+        error=outcome.error,
+        timeout=_grown_timeout(claim, policy) if outcome.timed_out else None,
+        max_attempts=_new_limit(claim, limit),
+        attempt_status=status,
+    )
+
+
+def _after_crash(
+    claim: Claim, outcome: Crashed, policy: Policy, *, chance: float, cancel_requested: bool
+) -> Settlement:
+    rule = policy.rule_for(ErrorClass.CRASHED)
+    limit = _limit(claim, rule)
+    crash = Settlement(
+        State.SCHEDULED,
+        error=_crash_error(outcome.worker),
+        is_suspect=True,
+        crashes=1 if claim.is_suspect else 0,
+        max_attempts=_new_limit(claim, limit),
+        attempt_status="crashed",
+    )
+    if cancel_requested:
+        return replace(crash, state=State.CANCELLED, reason=CANCEL_REQUESTED)
+    if not rule.retry:
+        return replace(crash, state=State.DEAD, reason=HOPELESS)
+    if not claim.is_suspect:
+        # All jobs of a dead worker come here and at most one of them killed it, so none pays with its last
+        # attempt. From now on it runs with no other suspect beside it: the next crash is its own.
+        return replace(crash, state=State.AVAILABLE, refund=1 if claim.attempt >= limit else 0)
+    if claim.crashes + 1 >= policy.max_crashes:
+        return replace(crash, state=State.DEAD, reason=CRASH_LOOP)
+    if claim.attempt >= limit:
+        return replace(crash, state=State.DEAD, reason=EXHAUSTED)
+    return replace(crash, run_in=_delay(claim, None, rule, policy, chance=chance))
+
+
+def _crash_error(worker: str) -> ErrorInfo:
+    return ErrorInfo(
+        type="WorkerCrashed",
+        message=f"worker {worker} is gone; nobody knows how far this attempt came",
+        error_class=ErrorClass.CRASHED.value,
+    )
+
+
+def _limit(claim: Claim, rule: ClassRule) -> int:
+    return claim.max_attempts if rule.max_attempts is None else rule.max_attempts
+
+
+def _new_limit(claim: Claim, limit: int) -> int | None:
+    # The row keeps attempt <= max_attempts, also when a class allows fewer attempts than were already made.
+    effective = max(limit, claim.attempt)
+    return None if effective == claim.max_attempts else effective
+
+
+def _delay(
+    claim: Claim, retry_after: timedelta | None, rule: ClassRule, policy: Policy, *, chance: float
+) -> timedelta:
+    if retry_after is not None:
+        return min(max(retry_after, timedelta(0)), LONGEST_RETRY_AFTER)
+    backoff = policy.backoff if rule.backoff is None else rule.backoff
+    return backoff.delay(claim.attempt, chance)
+
+
+def _grown_timeout(claim: Claim, policy: Policy) -> timedelta:
+    return max(claim.timeout, min(claim.timeout * policy.timeout_growth, policy.max_timeout))

@@ -1,0 +1,160 @@
+"""What a handler takes and returns, read from its annotations."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from windlass.context import Context
+from windlass.errors import InvalidSettings
+
+_VARIABLE = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+_ABSENT = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """A handler's parameters without the context, and its result, ready for checking JSON against."""
+
+    names: tuple[str, ...]
+    positional: tuple[str, ...]
+    text_names: tuple[str, ...]
+    """Parameters annotated as plain text."""
+    defaults: Mapping[str, Any]
+    is_async: bool
+    wants_context: bool
+    arguments: type[msgspec.Struct]
+    decoder: msgspec.json.Decoder[Any]
+    result_type: Any
+    result_decoder: msgspec.json.Decoder[Any]
+
+    def to_keywords(self, arguments: msgspec.Struct) -> dict[str, Any]:
+        """Name the values that were present."""
+        values = zip(self.names, arguments.__struct_fields__, strict=True)
+        pairs = ((name, getattr(arguments, member)) for name, member in values)
+        return {name: value for name, value in pairs if value is not msgspec.UNSET}
+
+    def schema(self) -> dict[str, Any]:
+        """Describe the arguments as a JSON schema, with the function's own defaults."""
+        schema = msgspec.json.schema(self.arguments, schema_hook=_pydantic_schema)
+        definitions = schema.pop("$defs")
+        schema = definitions.pop(schema["$ref"].rpartition("/")[2])
+        for name, default in self.defaults.items():
+            try:
+                schema["properties"][name]["default"] = msgspec.to_builtins(default)
+            except TypeError:
+                schema["properties"][name].pop("default", None)
+        return {**schema, "$defs": definitions} if definitions else schema
+
+
+def read_signature(function: Callable[..., Any], *, names: Mapping[str, Any] | None = None) -> Signature:
+    """Read a function's parameters and result; raises InvalidSettings for what cannot be stored as JSON."""
+    label = getattr(function, "__qualname__", repr(function))
+    if not inspect.isroutine(function) or inspect.isclass(function):
+        raise InvalidSettings(
+            f"{label} cannot be a handler: it must be a function, made with def or async def"
+        )
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidSettings(f"{label} cannot be a handler: it yields; let it return its result instead")
+    hints = _resolved_hints(function, label, dict(names or {}))
+    parameters = list(inspect.signature(function).parameters.values())
+    wants_context = bool(parameters) and _is_context(hints.get(parameters[0].name))
+    if wants_context:
+        _refuse_named_context(label, parameters[0])
+        parameters = parameters[1:]
+    for parameter in parameters:
+        _refuse_unsuitable(label, parameter, hints)
+    arguments = _arguments_struct(label, parameters, hints)
+    result_type = hints.get("return", Any)
+    return Signature(
+        names=tuple(parameter.name for parameter in parameters),
+        positional=tuple(item.name for item in parameters if item.kind is not inspect.Parameter.KEYWORD_ONLY),
+        text_names=tuple(item.name for item in parameters if hints.get(item.name) is str),
+        defaults={item.name: item.default for item in parameters if item.default is not _ABSENT},
+        is_async=inspect.iscoroutinefunction(function),
+        wants_context=wants_context,
+        arguments=arguments,
+        decoder=_decoder_for(arguments, f"{label} cannot be a handler: a parameter"),
+        result_type=result_type,
+        result_decoder=_decoder_for(result_type, f"{label} cannot be a handler: its result"),
+    )
+
+
+def _resolved_hints(function: Callable[..., Any], label: str, names: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, localns=names, include_extras=True)
+    except NameError as error:
+        # Many import Context for type checking only; nothing else can be meant by that name alone.
+        if error.name == "Context" and "Context" not in names:
+            return _resolved_hints(function, label, {**names, "Context": Context})
+        raise InvalidSettings(
+            f"{label} cannot be a handler: its annotation {error.name!r} is not known when the program runs; "
+            "import it outside of TYPE_CHECKING"
+        ) from error
+
+
+def _is_context(hint: object) -> bool:
+    return isinstance(hint, type) and getattr(hint, "__windlass_context__", False) is True
+
+
+def _refuse_named_context(label: str, parameter: inspect.Parameter) -> None:
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+        raise InvalidSettings(
+            f"{label} cannot be a handler: {parameter.name} is passed by position, drop the *"
+        )
+
+
+def _refuse_unsuitable(label: str, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> None:
+    start, name = f"{label} cannot be a handler: ", parameter.name
+    if parameter.kind in _VARIABLE:
+        raise InvalidSettings(
+            f"{start}{_VARIABLE[parameter.kind]}{name} has no fixed names; list the parameters"
+        )
+    if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+        raise InvalidSettings(
+            f"{start}{name} is positional-only, but arguments are stored by name; drop the /"
+        )
+    if _is_context(hints.get(name)):
+        raise InvalidSettings(f"{start}{name} is a Context, which must be the first parameter")
+
+
+def _arguments_struct(
+    label: str, parameters: list[inspect.Parameter], hints: Mapping[str, Any]
+) -> type[msgspec.Struct]:
+    # Members are numbered, because not every parameter name may name a member of a struct.
+    members = [
+        (
+            f"p{index}",
+            hints.get(parameter.name, Any),
+            msgspec.field(name=parameter.name)
+            if parameter.default is _ABSENT
+            else msgspec.field(name=parameter.name, default=msgspec.UNSET),
+        )
+        for index, parameter in enumerate(parameters)
+    ]
+    return msgspec.defstruct(label.rpartition(".")[2], members, kw_only=True, forbid_unknown_fields=True)
+
+
+def _decoder_for(kind: Any, what: str) -> msgspec.json.Decoder[Any]:
+    try:
+        msgspec.json.schema(kind, schema_hook=_pydantic_schema)
+        return msgspec.json.Decoder(kind, dec_hook=_from_pydantic)
+    except TypeError as error:
+        raise InvalidSettings(f"{what} has a type that JSON cannot hold: {error}") from error
+
+
+def _pydantic_schema(kind: Any) -> dict[str, Any]:
+    describe = getattr(kind, "model_json_schema", None)
+    if describe is None:
+        raise NotImplementedError
+    schema: dict[str, Any] = describe()
+    return schema
+
+
+def _from_pydantic(kind: Any, value: object) -> object:
+    return kind.model_validate(value)

@@ -1,0 +1,192 @@
+"""The life of a claim, once for both databases: claim, renew, settle, take over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from windlass.errors import StoreBusy
+from windlass.job import Claim, JobId
+from windlass.outcome import ErrorInfo
+from windlass.settlement import Settlement
+from windlass.states import FINISHED, State
+from windlass.stores import audit, rows
+from windlass.stores.contract import Renewed, Seized, Settled, Wanted
+from windlass.stores.database import Connection, Lane, Row, Values
+
+_FAILURES = frozenset({"failed", "timeout", "crashed"})
+_NO_TIME = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimStore:
+    """Claims jobs and records what became of them on one lane."""
+
+    lane: Lane
+
+    async def claim(
+        self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int, suspects: int
+    ) -> list[Claim]:
+        if not wanted:
+            return []
+        found = await self.lane.fetch(
+            "jobs/claim",
+            queues=[pair.queue for pair in wanted],
+            kinds=[pair.kind for pair in wanted],
+            leases=[pair.lease for pair in wanted],
+            timeouts=[pair.timeout for pair in wanted],
+            max_attempts=[pair.max_attempts for pair in wanted],
+            worker=worker,
+            claim_id=claim_id,
+            limit=limit,
+            suspects=suspects,
+        )
+        # RETURNING promises no order.
+        return [rows.claim(row) for row in sorted(found, key=lambda row: (row["turn"], row["id"]))]
+
+    async def renew(self, claims: Sequence[Claim]) -> Renewed:
+        asked = _guards(claims)
+        try:
+            found, locked = await self.lane.fetch_each("jobs/renew", asked), frozenset[JobId]()
+        except StoreBusy:
+            asked, locked = await self._without_locked(asked)
+            found = await self.lane.fetch_each("jobs/renew", asked)
+        held = frozenset(rows.job_id(row["id"]) for row in found)
+        return Renewed(
+            held=held,
+            lost=frozenset(claim.id for claim in claims) - held - locked,
+            locked=locked,
+            cancel={
+                rows.job_id(row["id"]): row["cancel_reason"] or "cancel requested"
+                for row in found
+                if row["cancel_requested_at"] is not None
+            },
+        )
+
+    async def complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
+        values = [{"job_id": claim.id, "epoch": claim.epoch, "value": result} for claim, result in finished]
+        found = await self.lane.fetch_each("jobs/complete", values)
+        return await self._reckon([claim for claim, _ in finished], found)
+
+    async def settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
+        # Locks are taken in the order of ids, so that two batches cannot block each other for ever.
+        ordered = sorted(settlements, key=lambda pair: pair[0].id)
+        async with self.lane.transaction() as connection:
+            found = await connection.fetch_each("jobs/settle", [_settlement(*pair) for pair in ordered])
+            done = {rows.job_id(row["id"]) for row in found}
+            await _record(connection, [pair for pair in ordered if pair[0].id in done])
+        return await self._reckon([claim for claim, _ in settlements], found)
+
+    async def strays(self, worker: str, *, known: Sequence[UUID]) -> list[Claim]:
+        return [rows.claim(row) for row in await self.lane.fetch("jobs/strays", worker=worker, known=list(known))]
+
+    async def seize(self, *, limit: int, hold_for: timedelta, overrun: timedelta) -> list[Seized]:
+        async with self.lane.transaction() as connection:
+            expired = await connection.fetch("jobs/expired", overrun=overrun, limit=limit)
+            return await _take_over(connection, expired, hold_for)
+
+    async def seize_worker(self, worker: str, *, limit: int, hold_for: timedelta) -> list[Seized]:
+        async with self.lane.transaction() as connection:
+            left = await connection.fetch("jobs/of_worker", worker=worker, limit=limit)
+            return await _take_over(connection, left, hold_for)
+
+    async def _reckon(self, claims: Sequence[Claim], found: Sequence[Row]) -> Settled:
+        done = {rows.job_id(row["id"]): bool(row["is_awaited"]) for row in found}
+        missing = [claim for claim in claims if claim.id not in done]
+        if missing:
+            # Settled under this very epoch means by us, in a sending whose reply was lost.
+            again = await self.lane.fetch_each("jobs/settled", _guards(missing))
+            done |= {rows.job_id(row["id"]): bool(row["is_awaited"]) for row in again}
+        return Settled(
+            done=frozenset(done),
+            lost=frozenset(claim.id for claim in claims if claim.id not in done),
+            awaited=frozenset(job_id for job_id, is_awaited in done.items() if is_awaited),
+        )
+
+    async def _without_locked(self, asked: Sequence[Values]) -> tuple[list[Values], frozenset[JobId]]:
+        seen = await self.lane.fetch_each("jobs/look_again", asked)
+        locked = frozenset(rows.job_id(row["id"]) for row in seen if row["is_locked"] and row["is_held"])
+        return [values for values in asked if values["job_id"] not in locked], locked
+
+
+def _guards(claims: Sequence[Claim]) -> list[Values]:
+    return [{"job_id": claim.id, "epoch": claim.epoch} for claim in sorted(claims, key=lambda claim: claim.id)]
+
+
+def _settlement(claim: Claim, settlement: Settlement) -> dict[str, Any]:
+    return {
+        "job_id": claim.id,
+        "epoch": claim.epoch,
+        "next_state": settlement.state.value,
+        "next_reason": settlement.reason,
+        "failure": _error_text(settlement.error),
+        "refund": settlement.refund,
+        "more_crashes": settlement.crashes,
+        "suspected": settlement.is_suspect,
+        # Straight back to the front: a time in the past keeps the turn it had.
+        "run_in": settlement.run_in,
+        "attempts_allowed": settlement.max_attempts,
+        "next_timeout": settlement.timeout,
+        "is_end": settlement.state in FINISHED,
+    }
+
+
+def _error_text(error: ErrorInfo | None) -> str | None:
+    if error is None:
+        return None
+    filled = {name: value for name, value in asdict(error).items() if value not in (None, "", {})}
+    return msgspec.json.encode(filled).decode()
+
+
+async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlement]]) -> None:
+    """Write what belongs to a settlement, in its transaction."""
+    await connection.fetch_each(
+        "attempts/record",
+        [
+            {
+                "job_id": claim.id,
+                "epoch": claim.epoch,
+                "refund": settlement.refund,
+                "status": settlement.attempt_status,
+                "failure": _error_text(settlement.error),
+            }
+            for claim, settlement in settled
+        ],
+    )
+    going_on = [{"job_id": claim.id} for claim, settlement in settled if settlement.state not in FINISHED]
+    await connection.fetch_each("jobs/honour_cancel", going_on)
+    dead = [{"job_id": claim.id, "epoch": claim.epoch} for claim, done in settled if done.state is State.DEAD]
+    await connection.fetch_each("dead_letters/record", dead)
+    failures = [pair for pair in settled if pair[1].attempt_status in _FAILURES]
+    await audit.record(connection, [_failure_line(*pair) for pair in failures])
+
+
+def _failure_line(claim: Claim, settlement: Settlement) -> audit.Line:
+    error = settlement.error
+    return audit.Line(
+        tenant=claim.tenant,
+        actor=claim.worker,
+        action=f"job.{settlement.attempt_status}",
+        job_id=claim.id,
+        from_state=State.RUNNING.value,
+        to_state=settlement.state.value,
+        reason=settlement.reason,
+        details={"attempt": claim.attempt, "error_class": error.error_class if error else None},
+    )
+
+
+async def _take_over(connection: Connection, expired: Sequence[Row], hold_for: timedelta) -> list[Seized]:
+    why = {rows.job_id(row["id"]): (bool(row["ran_out"]), bool(row["missed_deadline"])) for row in expired}
+    found = await connection.fetch_each(
+        "jobs/seize",
+        [{"job_id": row["id"], "epoch": row["lease_epoch"], "hold_for": hold_for} for row in expired],
+    )
+    return [
+        Seized(rows.claim(row), ran_out=why[rows.job_id(row["id"])][0], missed_deadline=why[rows.job_id(row["id"])][1])
+        for row in found
+    ]

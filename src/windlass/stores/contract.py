@@ -1,0 +1,404 @@
+"""What services ask of a store: a small protocol a noun, a sentence a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+from uuid import UUID
+
+from windlass.job import Attempt, Claim, Job, JobId, NewJob, Stored
+from windlass.settlement import Settlement
+from windlass.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A kind that a worker can run, in one queue, with the numbers its policy came to."""
+
+    queue: str
+    kind: str
+    lease: timedelta
+    timeout: timedelta
+    max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a batch of settlements."""
+
+    done: frozenset[JobId] = frozenset()
+    lost: frozenset[JobId] = frozenset()
+    awaited: frozenset[JobId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """What became of a batch of renewals; `cancel` are those somebody wants stopped, with the reason."""
+
+    held: frozenset[JobId]
+    lost: frozenset[JobId]
+    locked: frozenset[JobId] = frozenset()
+    cancel: Mapping[JobId, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Seized:
+    """A claim taken over from a worker that is gone, or whose handler overran."""
+
+    claim: Claim
+    ran_out: bool
+    missed_deadline: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs a search is about; every field left out lets all through."""
+
+    state: State | None = None
+    kind: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    worker: str | None = None
+    tag: str | None = None
+    correlation_id: str | None = None
+    parent_id: JobId | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """One death of a job: why, after how many runs, and what a person decided."""
+
+    job_id: JobId
+    epoch: int
+    tenant: str
+    kind: str
+    queue: str
+    reason: str
+    error: dict[str, Any] | None
+    attempts: int
+    first_attempted_at: datetime | None
+    died_at: datetime
+    status: str
+    owner: str | None
+    resolution: str | None
+    resolved_by: str | None
+    resolved_at: datetime | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """Who did what, when and why."""
+
+    at: datetime
+    tenant: str
+    actor: str
+    action: str
+    job_id: JobId | None
+    from_state: str | None
+    to_state: str | None
+    reason: str | None
+    details: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRecord:
+    """A worker's entry in the database."""
+
+    id: str
+    state: str
+    host: str
+    boot_id: str | None
+    pid: int
+    process_started: datetime | None
+    version: str
+    kinds: tuple[str, ...]
+    queues: tuple[str, ...]
+    concurrency: int
+    running: int
+    started_at: datetime
+    heartbeat_at: datetime
+    silent_for: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWorker:
+    """A worker about to start."""
+
+    id: str
+    host: str
+    boot_id: str | None
+    pid: int
+    process_started: datetime | None
+    version: str
+    kinds: tuple[str, ...]
+    queues: tuple[str, ...]
+    concurrency: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindRecord:
+    """What the database knows of a kind, for processes that do not have its handler."""
+
+    kind: str
+    queue: str
+    policy: dict[str, Any]
+    arguments: dict[str, Any] | None
+    fingerprint: str
+    description: str | None = None
+    declared_by: str | None = None
+    updated_at: datetime | None = None
+    conflict: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A queue or a kind whose jobs are not claimed."""
+
+    queue: str | None
+    kind: str | None
+    paused_at: datetime
+    paused_by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueCount:
+    """How many jobs share a queue, kind and state."""
+
+    queue: str
+    kind: str
+    state: State
+    jobs: int
+    oldest_run_at: datetime | None
+
+
+class Enqueuing(Protocol):
+    """Storing new jobs."""
+
+    async def enqueue(self, jobs: Sequence[NewJob]) -> None:
+        """Store jobs without keys, all or none; sending the same ones again changes nothing."""
+        ...
+
+    async def enqueue_keyed(self, job: NewJob) -> Stored:
+        """Store a job unless its key stands for one already, which is then returned.
+
+        Raises IdempotencyMismatch when the key was used for something else.
+        """
+        ...
+
+
+class Claims(Protocol):
+    """The life of a claim."""
+
+    async def claim(
+        self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int, suspects: int
+    ) -> list[Claim]:
+        """Hand up to `limit` available jobs, in order of turn, and up to `suspects` suspects to a live worker."""
+        ...
+
+    async def renew(self, claims: Sequence[Claim]) -> Renewed:
+        """Extend the leases still held."""
+        ...
+
+    async def complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
+        """Record success and result of the claims still held."""
+        ...
+
+    async def settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
+        """Record any other outcome of the claims still held, with attempt, dead letter and audit line."""
+        ...
+
+    async def strays(self, worker: str, *, known: Sequence[UUID]) -> list[Claim]:
+        """Claims stored for this worker that it never received."""
+        ...
+
+    async def seize(self, *, limit: int, hold_for: timedelta, overrun: timedelta) -> list[Seized]:
+        """Take over claims that ran out or overran."""
+        ...
+
+    async def seize_worker(self, worker: str, *, limit: int, hold_for: timedelta) -> list[Seized]:
+        """Take over everything that a worker known to be gone still holds."""
+        ...
+
+
+class Jobs(Protocol):
+    """Looking at jobs and acting on waiting ones."""
+
+    async def get(self, job_id: JobId) -> Job | None:
+        """The job, or None."""
+        ...
+
+    async def search(self, filters: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        """A page of jobs, newest first."""
+        ...
+
+    async def counts(self) -> list[QueueCount]:
+        """How many jobs there are of each queue, kind and state."""
+        ...
+
+    async def attempts(self, job_id: JobId) -> list[Attempt]:
+        """The finished attempts that did not complete the job."""
+        ...
+
+    async def cancel(self, job_id: JobId, *, actor: str, reason: str, running: bool) -> State:
+        """Cancel a waiting job, or ask for a running one to be stopped; returns the state it is in now.
+
+        Raises WrongState when the job has ended, or runs and `running` is False.
+        """
+        ...
+
+    async def reschedule(self, job_id: JobId, *, run_at: datetime, actor: str) -> None:
+        """Move a waiting job to another time."""
+        ...
+
+    async def hold(self, job_id: JobId, *, reason: str, actor: str) -> None:
+        """Put a waiting job aside."""
+        ...
+
+    async def release(self, job_id: JobId, *, actor: str) -> None:
+        """Let a held job go on."""
+        ...
+
+    async def note_waiter(self, job_id: JobId) -> None:
+        """Have the end of this job announced."""
+        ...
+
+
+class Upkeep(Protocol):
+    """What keeps the tables in order."""
+
+    async def promote(self, *, limit: int) -> list[str]:
+        """Make due jobs available; returns the queue of each."""
+        ...
+
+    async def next_due(self) -> timedelta | None:
+        """How long until the next scheduled job is due."""
+        ...
+
+    async def expire(self, *, limit: int) -> int:
+        """Cancel jobs that were not started in time."""
+        ...
+
+    async def miss_deadlines(self, *, limit: int) -> int:
+        """Give up waiting jobs whose deadline has passed."""
+        ...
+
+    async def delete_finished(self, state: State, *, older_than: timedelta, after: UUID, limit: int) -> UUID | None:
+        """Remove a batch of ended jobs; returns where to go on, None when there are no more."""
+        ...
+
+    async def forget_keys(self) -> None:
+        """Drop idempotency and unique keys that have served their time."""
+        ...
+
+
+class DeadLetters(Protocol):
+    """Jobs that a person must look at."""
+
+    async def open(self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int) -> list[DeadLetter]:
+        """Dead letters nobody has closed, newest first."""
+        ...
+
+    async def of_job(self, job_id: JobId) -> list[DeadLetter]:
+        """Every death of one job, newest first."""
+        ...
+
+    async def retry(self, job_id: JobId, *, actor: str, reason: str, delay: timedelta) -> str:
+        """Give a dead job a fresh budget; returns its queue. Raises WrongState unless it is dead."""
+        ...
+
+    async def resolve(self, job_id: JobId, *, actor: str, reason: str, ignored: bool) -> None:
+        """Close a dead job without running it. Raises WrongState unless it is dead."""
+        ...
+
+
+class Kinds(Protocol):
+    """What is known of kinds across processes."""
+
+    async def declare(self, kinds: Sequence[KindRecord]) -> None:
+        """Remember these kinds; the newest word wins and a disagreement is kept."""
+        ...
+
+    async def all(self) -> list[KindRecord]:
+        """Every kind known."""
+        ...
+
+
+class Workers(Protocol):
+    """The register of workers, and who leads."""
+
+    async def register(self, worker: NewWorker) -> None:
+        """Enter a worker that starts."""
+        ...
+
+    async def beat(self, worker: str, *, running: int) -> bool:
+        """Say that it lives; False when it was given up for dead."""
+        ...
+
+    async def retire(self, worker: str, *, state: str) -> None:
+        """Note that a worker is stopping, or has stopped."""
+        ...
+
+    async def bury(self, *, silence: timedelta) -> list[str]:
+        """Give up workers not heard of for this long."""
+        ...
+
+    async def all(self, *, limit: int = 200) -> list[WorkerRecord]:
+        """Workers, the living first."""
+        ...
+
+    async def lead(self, duty: str, *, worker: str, lease: timedelta) -> bool:
+        """Take or keep a leadership; False when another worker has it."""
+        ...
+
+    async def resign(self, duty: str, *, worker: str) -> None:
+        """Give a leadership up."""
+        ...
+
+    async def forget(self, *, silence: timedelta) -> None:
+        """Drop workers that ended long ago."""
+        ...
+
+
+class Queues(Protocol):
+    """Pausing and resuming."""
+
+    async def pause(self, *, queue: str | None, kind: str | None, actor: str, reason: str) -> None:
+        """Stop claims of a queue or a kind."""
+        ...
+
+    async def resume(self, *, queue: str | None, kind: str | None, actor: str) -> bool:
+        """Let them be claimed again; False when nothing was paused."""
+        ...
+
+    async def pauses(self) -> list[Pause]:
+        """What is paused."""
+        ...
+
+
+class AuditTrail(Protocol):
+    """Who did what."""
+
+    async def of_job(self, job_id: JobId) -> list[AuditEntry]:
+        """What was done to a job, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """One store a noun, on the connections of one purpose."""
+
+    enqueuing: Enqueuing
+    claims: Claims
+    jobs: Jobs
+    upkeep: Upkeep
+    dead_letters: DeadLetters
+    kinds: Kinds
+    workers: Workers
+    queues: Queues
+    audit: AuditTrail

@@ -1,0 +1,83 @@
+"""The seam between what is done and which database does it: run a named query, transact, close."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from windlass.stores.queries import Dialect
+
+Row = Mapping[str, Any]
+Values = Mapping[str, Any]
+
+
+class Connection(Protocol):
+    """Runs named queries, each at once or inside the transaction it belongs to."""
+
+    async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
+        """Run the query and return its rows."""
+        ...
+
+    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+        """Run the query for every set of values, all or none, and return all rows."""
+        ...
+
+
+class Lane(Connection, Protocol):
+    """Connections kept for one purpose, so that no other purpose can use them up."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Connection]:
+        """Several queries that happen together or not at all."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a rescuer must know of the database before it trusts a lease to have run out."""
+
+    now: datetime
+    started_at: datetime
+    connected_again: int
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered change of the tables."""
+
+    number: int
+    name: str
+    sql: str
+    checksum: str
+
+
+class Database(Protocol):
+    """One database, as seen from one event loop."""
+
+    dialect: Dialect
+
+    def lane(self, purpose: str, *, size: int = 1) -> Lane:
+        """The connections for this purpose, opened when first used."""
+        ...
+
+    async def health(self) -> Health:
+        """The database's time, when it was started, and how often the connection had to be renewed."""
+        ...
+
+    async def bootstrap(self) -> None:
+        """Make the tables that remember migrations, if they are not there."""
+        ...
+
+    async def apply(self, migration: Migration) -> bool:
+        """Apply a migration and remember it, in one transaction; False when it was applied already."""
+        ...
+
+    async def describe(self) -> list[str]:
+        """One line for every table, column, index and rule of ours that the database has."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection; the database opens again when used again."""
+        ...

@@ -1,0 +1,94 @@
+"""Looking at jobs and acting on waiting ones, once for both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from windlass.errors import JobNotFound, WrongState
+from windlass.job import Attempt, Job, JobId
+from windlass.states import WAITING, State, sources_of
+from windlass.stores import audit, rows
+from windlass.stores.contract import JobFilter, QueueCount
+from windlass.stores.database import Connection, Lane, Row
+
+
+@dataclass(frozen=True, slots=True)
+class JobStore:
+    """Reads jobs and changes waiting ones on one lane."""
+
+    lane: Lane
+
+    async def get(self, job_id: JobId) -> Job | None:
+        found = await self.lane.fetch("jobs/get", id=job_id)
+        return rows.job(found[0]) if found else None
+
+    async def search(self, filters: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        found = await self.lane.fetch("jobs/search", before=before, limit=limit, **asdict(filters))
+        return [rows.job(row) for row in found]
+
+    async def counts(self) -> list[QueueCount]:
+        return [rows.queue_count(row) for row in await self.lane.fetch("jobs/counts")]
+
+    async def attempts(self, job_id: JobId) -> list[Attempt]:
+        return [rows.attempt(row) for row in await self.lane.fetch("attempts/of_job", id=job_id)]
+
+    async def note_waiter(self, job_id: JobId) -> None:
+        await self.lane.fetch("jobs/await", id=job_id)
+
+    async def cancel(self, job_id: JobId, *, actor: str, reason: str, running: bool) -> State:
+        async with self.lane.transaction() as connection:
+            for verb, state in (("cancel", State.CANCELLED), ("request_cancel", State.RUNNING)):
+                if state is State.RUNNING and not running:
+                    continue
+                found = await connection.fetch_each(f"jobs/{verb}", [{"job_id": job_id, "why": reason}])
+                if found:
+                    line = _line(found[0], actor=actor, action=f"job.{verb}", to_state=state, reason=reason)
+                    await audit.record(connection, [line])
+                    return state
+            allowed = WAITING | {State.RUNNING} if running else WAITING
+            raise await refusal(connection, job_id, asked="cancel", allowed=allowed)
+
+    async def reschedule(self, job_id: JobId, *, run_at: datetime, actor: str) -> None:
+        values = {"job_id": job_id, "next_run_at": run_at}
+        await self._act("reschedule", values, actor=actor, to_state=State.SCHEDULED)
+
+    async def hold(self, job_id: JobId, *, reason: str, actor: str) -> None:
+        values = {"job_id": job_id, "why": reason}
+        await self._act("hold", values, actor=actor, to_state=State.HELD, reason=reason)
+
+    async def release(self, job_id: JobId, *, actor: str) -> None:
+        await self._act("release", {"job_id": job_id}, actor=actor, to_state=None)
+
+    async def _act(
+        self, verb: str, values: dict[str, Any], *, actor: str, to_state: State | None, reason: str | None = None
+    ) -> None:
+        async with self.lane.transaction() as connection:
+            found = await connection.fetch_each(f"jobs/{verb}", [values])
+            if not found:
+                raise await refusal(connection, values["job_id"], asked=verb, allowed=sources_of(verb))
+            line = _line(found[0], actor=actor, action=f"job.{verb}", to_state=to_state, reason=reason)
+            await audit.record(connection, [line])
+
+
+async def refusal(
+    connection: Connection, job_id: JobId, *, asked: str, allowed: frozenset[State]
+) -> WrongState | JobNotFound:
+    """Why an action found no job to act on."""
+    found: Sequence[Row] = await connection.fetch_each("jobs/states", [{"job_id": job_id}])
+    if not found:
+        return JobNotFound(job_id)
+    return WrongState(job_id, asked=asked, state=found[0]["state"], needs=allowed)
+
+
+def _line(row: Row, *, actor: str, action: str, to_state: State | None, reason: str | None) -> audit.Line:
+    return audit.Line(
+        tenant=row["tenant"],
+        actor=actor,
+        action=action,
+        job_id=rows.job_id(row["id"]),
+        to_state=to_state.value if to_state else None,
+        reason=reason,
+    )

@@ -1,0 +1,38 @@
+"""What is known of kinds across processes, once for both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from windlass.stores import rows
+from windlass.stores.contract import KindRecord
+from windlass.stores.database import Lane
+
+
+@dataclass(frozen=True, slots=True)
+class KindStore:
+    """Remembers kinds on one lane."""
+
+    lane: Lane
+
+    async def declare(self, kinds: Sequence[KindRecord]) -> None:
+        ordered = sorted(kinds, key=lambda record: record.kind)
+        await self.lane.fetch_each("kinds/declare", [_values(record) for record in ordered])
+
+    async def all(self) -> list[KindRecord]:
+        return [rows.kind(row) for row in await self.lane.fetch("kinds/all")]
+
+
+def _values(record: KindRecord) -> dict[str, str | None]:
+    return {
+        "kind": record.kind,
+        "queue": record.queue,
+        "policy": msgspec.json.encode(record.policy).decode(),
+        "arguments": None if record.arguments is None else msgspec.json.encode(record.arguments).decode(),
+        "fingerprint": record.fingerprint,
+        "description": record.description,
+        "declared_by": record.declared_by,
+    }

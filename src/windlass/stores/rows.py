@@ -1,0 +1,234 @@
+"""Turns database rows into values; what the two databases spell differently becomes one thing here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from windlass.job import Attempt, Claim, Job, JobId
+from windlass.states import State
+from windlass.stores.contract import AuditEntry, DeadLetter, KindRecord, Pause, QueueCount, WorkerRecord
+from windlass.stores.database import Row
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_decode = msgspec.json.Decoder().decode
+
+
+def job_id(value: Any) -> JobId:
+    """A job's id."""
+    return JobId(value if isinstance(value, UUID) else UUID(str(value)))
+
+
+def moment(value: Any) -> datetime:
+    """A time that is there."""
+    return value if isinstance(value, datetime) else _EPOCH + timedelta(microseconds=value)
+
+
+def maybe_moment(value: Any) -> datetime | None:
+    """A time, or none."""
+    return None if value is None else moment(value)
+
+
+def span(value: Any) -> timedelta:
+    """A length of time."""
+    return value if isinstance(value, timedelta) else timedelta(microseconds=value)
+
+
+def document(value: Any) -> Any:
+    """A JSON column as Python values."""
+    return None if value is None else _decode(value)
+
+
+def claim(row: Row) -> Claim:
+    """The right to run the job that a claiming statement returned."""
+    return Claim(
+        id=job_id(row["id"]),
+        epoch=row["lease_epoch"],
+        kind=row["kind"],
+        queue=row["queue"],
+        args=row["args"],
+        attempt=row["attempt"],
+        max_attempts=row["max_attempts"],
+        run=row["run"],
+        crashes=row["crashes"],
+        is_suspect=bool(row["is_suspect"]),
+        timeout=span(row["timeout"]),
+        lease=span(row["lease"]),
+        priority=row["priority"],
+        tenant=row["tenant"],
+        policy=row["policy"],
+        correlation_id=row["correlation_id"],
+        deadline=maybe_moment(row["deadline"]),
+        created_at=moment(row["created_at"]),
+        run_at=moment(row["run_at"]),
+        started_at=moment(row["started_at"]),
+        worker=row["worker"],
+    )
+
+
+def job(row: Row) -> Job:
+    """A whole job."""
+    parent = row["parent_id"]
+    return Job(
+        id=job_id(row["id"]),
+        kind=row["kind"],
+        queue=row["queue"],
+        state=State(row["state"]),
+        reason=row["reason"],
+        priority=row["priority"],
+        tenant=row["tenant"],
+        args=document(row["args"]),
+        result=document(row["result"]),
+        error=document(row["error"]),
+        attempt=row["attempt"],
+        max_attempts=row["max_attempts"],
+        run=row["run"],
+        crashes=row["crashes"],
+        is_suspect=bool(row["is_suspect"]),
+        lease_epoch=row["lease_epoch"],
+        run_at=moment(row["run_at"]),
+        created_at=moment(row["created_at"]),
+        updated_at=moment(row["updated_at"]),
+        started_at=maybe_moment(row["started_at"]),
+        finished_at=maybe_moment(row["finished_at"]),
+        heartbeat_at=maybe_moment(row["heartbeat_at"]),
+        lease_expires_at=maybe_moment(row["lease_expires_at"]),
+        duration_ms=row["duration_ms"],
+        worker=row["worker"],
+        name=row["name"],
+        description=row["description"],
+        tags=tuple(document(row["tags"]) or ()),
+        metadata=document(row["metadata"]) or {},
+        policy=_own_policy(row),
+        parent_id=None if parent is None else job_id(parent),
+        correlation_id=row["correlation_id"],
+        created_by=row["created_by"],
+        idempotency_key=row["idempotency_key"],
+        expires_at=maybe_moment(row["expires_at"]),
+        deadline=maybe_moment(row["deadline"]),
+        cancel_requested_at=maybe_moment(row["cancel_requested_at"]),
+        settled_epoch=row["settled_epoch"],
+        settled_by=row["settled_by"],
+        progress=document(row["progress"]),
+    )
+
+
+def _own_policy(row: Row) -> dict[str, Any]:
+    own: dict[str, Any] = document(row["policy"]) or {}
+    if row["own_timeout"] is not None:
+        own["timeout_seconds"] = span(row["own_timeout"]).total_seconds()
+    return own
+
+
+def attempt(row: Row) -> Attempt:
+    """One finished attempt."""
+    return Attempt(
+        job_id=job_id(row["job_id"]),
+        epoch=row["lease_epoch"],
+        attempt=row["attempt"],
+        run=row["run"],
+        status=row["status"],
+        started_at=moment(row["started_at"]),
+        finished_at=maybe_moment(row["finished_at"]),
+        duration_ms=row["duration_ms"],
+        worker=row["worker"],
+        error=document(row["error"]),
+    )
+
+
+def dead_letter(row: Row) -> DeadLetter:
+    """One dead letter."""
+    return DeadLetter(
+        job_id=job_id(row["job_id"]),
+        epoch=row["lease_epoch"],
+        tenant=row["tenant"],
+        kind=row["kind"],
+        queue=row["queue"],
+        reason=row["reason"],
+        error=document(row["error"]),
+        attempts=row["attempts"],
+        first_attempted_at=maybe_moment(row["first_attempted_at"]),
+        died_at=moment(row["died_at"]),
+        status=row["status"],
+        owner=row["owner"],
+        resolution=row["resolution"],
+        resolved_by=row["resolved_by"],
+        resolved_at=maybe_moment(row["resolved_at"]),
+        version=row["version"],
+    )
+
+
+def audit_entry(row: Row) -> AuditEntry:
+    """One line of the audit trail."""
+    about = row["job_id"]
+    return AuditEntry(
+        at=moment(row["at"]),
+        tenant=row["tenant"],
+        actor=row["actor"],
+        action=row["action"],
+        job_id=None if about is None else job_id(about),
+        from_state=row["from_state"],
+        to_state=row["to_state"],
+        reason=row["reason"],
+        details=document(row["details"]),
+    )
+
+
+def worker(row: Row) -> WorkerRecord:
+    """One worker's entry."""
+    return WorkerRecord(
+        id=row["id"],
+        state=row["state"],
+        host=row["host"],
+        boot_id=row["boot_id"],
+        pid=row["pid"],
+        process_started=maybe_moment(row["process_started"]),
+        version=row["version"],
+        kinds=tuple(document(row["kinds"])),
+        queues=tuple(document(row["queues"])),
+        concurrency=row["concurrency"],
+        running=row["running"],
+        started_at=moment(row["started_at"]),
+        heartbeat_at=moment(row["heartbeat_at"]),
+        silent_for=moment(row["now"]) - moment(row["heartbeat_at"]),
+    )
+
+
+def kind(row: Row) -> KindRecord:
+    """What the database knows of a kind."""
+    return KindRecord(
+        kind=row["kind"],
+        queue=row["queue"],
+        policy=document(row["policy"]) or {},
+        arguments=document(row["arguments"]),
+        fingerprint=row["fingerprint"],
+        description=row["description"],
+        declared_by=row["declared_by"],
+        updated_at=moment(row["updated_at"]),
+        conflict=document(row["conflict"]),
+    )
+
+
+def pause(row: Row) -> Pause:
+    """One pause in force."""
+    return Pause(
+        queue=row["queue"] or None,
+        kind=row["kind"] or None,
+        paused_at=moment(row["paused_at"]),
+        paused_by=row["paused_by"],
+        reason=row["reason"],
+    )
+
+
+def queue_count(row: Row) -> QueueCount:
+    """How many jobs share a queue, kind and state."""
+    return QueueCount(
+        queue=row["queue"],
+        kind=row["kind"],
+        state=State(row["state"]),
+        jobs=row["jobs"],
+        oldest_run_at=maybe_moment(row["oldest_run_at"]),
+    )

@@ -1,0 +1,19 @@
+-- One line for every table, column, index, rule and function of ours, for finding drift.
+SELECT format('column %s.%s %s%s', table_name, column_name, data_type,
+              CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END) AS line
+FROM information_schema.columns
+WHERE table_schema = 'windlass'
+UNION ALL
+SELECT format('index %s: %s', indexname, indexdef)
+FROM pg_indexes
+WHERE schemaname = 'windlass'
+UNION ALL
+SELECT format('rule %s.%s: %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
+FROM pg_constraint
+WHERE connamespace = 'windlass'::regnamespace
+  AND contype <> 'n'
+UNION ALL
+SELECT format('function %s(%s): %s', proname, pg_get_function_identity_arguments(oid), md5(prosrc))
+FROM pg_proc
+WHERE pronamespace = 'windlass'::regnamespace
+ORDER BY line

@@ -1,0 +1,10 @@
+-- Open dead letters, newest first.
+SELECT job_id, lease_epoch, tenant, kind, queue, reason, error, attempts, first_attempted_at, died_at, status, owner,
+       resolution, resolved_by, resolved_at, version
+FROM windlass.dead_letters
+WHERE status IN ('new', 'investigating')
+  AND (CAST(:kind AS text) IS NULL OR kind = :kind)
+  AND (CAST(:queue AS text) IS NULL OR queue = :queue)
+  AND (CAST(:tenant AS text) IS NULL OR tenant = :tenant)
+ORDER BY died_at DESC, job_id DESC
+LIMIT :limit

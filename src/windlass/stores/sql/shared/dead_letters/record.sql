@@ -1,0 +1,16 @@
+-- Open a dead letter for a job that has just died.
+INSERT INTO windlass.dead_letters (
+    job_id, lease_epoch, tenant, kind, queue, reason, error, attempts, first_attempted_at, died_at
+)
+SELECT
+    job.id, given.epoch, job.tenant, job.kind, job.queue, job.reason, job.error, job.run,
+    COALESCE(
+        (SELECT min(started_at) FROM windlass.attempts AS past WHERE past.job_id = job.id),
+        job.started_at
+    ),
+    job.finished_at
+FROM {each job_id uuid, epoch int} AS given
+JOIN windlass.jobs AS job
+  ON job.id = given.job_id
+WHERE job.state = 'dead'
+ON CONFLICT (job_id, lease_epoch) DO NOTHING

@@ -1,0 +1,57 @@
+-- Store new jobs. An id that is there already is left alone, so a lost reply can be answered by sending again;
+-- so is a job whose unique key an active job holds.
+-- A time in the past counts as now: the order of jobs follows when they could first run.
+INSERT INTO windlass.jobs (
+    id, kind, queue, state, reason, priority, run_at, turn, created_at, updated_at, tenant, args,
+    own_max_attempts, own_timeout, own_lease, policy, tags, metadata, name, description, parent_id,
+    correlation_id, created_by, idempotency_key, unique_key, expires_at, deadline
+)
+SELECT
+    given.id,
+    given.kind,
+    given.queue,
+    CASE
+        WHEN given.held_for IS NOT NULL THEN 'held'
+        WHEN given.due_at > given.at THEN 'scheduled'
+        ELSE 'available'
+    END,
+    given.held_for,
+    given.priority,
+    given.due_at,
+    given.due_at + given.turn_offset,
+    given.at,
+    given.at,
+    given.tenant,
+    given.args,
+    given.own_max_attempts,
+    given.own_timeout,
+    given.own_lease,
+    given.policy,
+    given.tags,
+    given.metadata,
+    given.name,
+    given.description,
+    given.parent_id,
+    given.correlation_id,
+    given.created_by,
+    given.idempotency_key,
+    given.unique_key,
+    COALESCE(given.expires_at, given.at + given.expires_in),
+    COALESCE(given.deadline, given.at + given.deadline_in)
+FROM (
+    SELECT
+        job.*,
+        clock.at,
+        {greatest}(COALESCE(job.run_at, clock.at + job.delay, clock.at), clock.at) AS due_at
+    FROM {each
+        id uuid, kind text, queue text, args json, priority smallint, turn_offset interval, delay interval,
+        run_at timestamp, held_for text, tenant text, own_max_attempts smallint, own_timeout interval,
+        own_lease interval, policy json, tags jsonb, metadata jsonb, name text, description text,
+        parent_id uuid, correlation_id text, created_by text, idempotency_key text, unique_key text,
+        expires_at timestamp, expires_in interval, deadline timestamp, deadline_in interval
+    } AS job
+    CROSS JOIN (SELECT {clock} AS at) AS clock
+) AS given
+WHERE TRUE
+ON CONFLICT DO NOTHING
+RETURNING id

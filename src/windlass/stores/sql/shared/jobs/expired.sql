@@ -1,0 +1,16 @@
+-- Find claims that ran out, overran their time limit or their deadline, and lock them for taking over.
+SELECT
+    id,
+    lease_epoch,
+    lease_expires_at < {now} AS ran_out,
+    COALESCE(deadline < {now}, FALSE) AS missed_deadline
+FROM windlass.jobs
+WHERE state = 'running'
+  AND (
+    lease_expires_at < {now}
+    OR started_at + timeout + CAST(:overrun AS {interval}) < {now}
+    OR deadline + CAST(:overrun AS {interval}) < {now}
+  )
+ORDER BY id
+LIMIT :limit
+{skip_locked}

@@ -1,0 +1,4 @@
+-- The migrations that were applied.
+SELECT number, name, checksum, applied_at
+FROM windlass.migrations
+ORDER BY number

@@ -1,0 +1,2 @@
+-- The time of this host, which is the database's.
+SELECT {now} AS now

@@ -1,0 +1,231 @@
+"""SQLite: one writer and one reader connection per process and file, transactions, error translation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from windlass.errors import SchemaMismatch, StoreBusy, StoreError, StoreUnavailable
+from windlass.stores.database import Connection, Health, Lane, Migration, Row, Values
+from windlass.stores.queries import Dialect, Statement, columns
+from windlass.stores.sqlite_file import SqliteFile
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def _each(body: str) -> str:
+    return "(SELECT " + ", ".join(f":{name} AS {name}" for name, _ in columns(body)) + ")"
+
+
+def _none_of(body: str) -> str:
+    column, value, _ = body.split()
+    return f"{column} NOT IN (SELECT value FROM json_each({value}))"
+
+
+def _has_tag(body: str) -> str:
+    column, value = body.split()
+    return f"EXISTS (SELECT 1 FROM json_each({column}) AS tag WHERE tag.value = {value})"
+
+
+_MACROS: Mapping[str, Callable[[str], str]] = {
+    "clock": lambda _: ":clock",
+    "now": lambda _: ":clock",
+    "each": _each,
+    "skip_locked": lambda _: "",
+    "milliseconds": lambda body: f"(({body}) / 1000)",
+    "greatest": lambda _: "max",
+    "none_of": _none_of,
+    "has_tag": _has_tag,
+    "object": lambda body: f"json_object({body})",
+    "uuid": lambda _: "text",
+    "json": lambda _: "text",
+    "jsonb": lambda _: "text",
+    "timestamp": lambda _: "integer",
+    "interval": lambda _: "integer",
+    "serial": lambda _: "integer PRIMARY KEY AUTOINCREMENT",
+}
+
+DIALECT = Dialect(
+    "sqlite", "windlass_", _MACROS, numbered=False, wall_clock="CAST(strftime('%s', 'now') AS integer) * 1000000"
+)
+
+
+def translate(error: BaseException) -> StoreError:
+    """The driver's error in our words; the caller raises it `from` the original."""
+    text = str(error)
+    if isinstance(error, StoreError):
+        return error
+    if "no such table" in text or "no such column" in text:
+        return SchemaMismatch(f"the file lacks Windlass's tables ({text}): run 'windlass db migrate'")
+    if "locked" in text or "busy" in text:
+        return StoreBusy(f"another process kept the SQLite file locked: {text}")
+    if "unable to open" in text or "disk" in text or "readonly" in text or "closed" in text:
+        return StoreUnavailable(f"the SQLite file cannot be used: {text}")
+    return StoreError(f"SQLite refused a statement: {text}")
+
+
+def adapt(value: Any) -> Any:
+    """A Python value as SQLite keeps it: times and spans in microseconds, ids as text, lists as JSON."""
+    match value:
+        case None | str() | int() | float():
+            return value
+        case UUID():
+            return str(value)
+        case datetime():
+            return (value - EPOCH) // MICROSECOND
+        case timedelta():
+            return value // MICROSECOND
+        case list() | tuple():
+            return json.dumps([adapt(item) for item in value])
+        case _:
+            raise TypeError(f"cannot bind {type(value).__name__} to an SQLite statement")
+
+
+class Sqlite:
+    """One SQLite file (or `:memory:`), as seen from one event loop; loops of a process share its connections."""
+
+    def __init__(self, file: SqliteFile, *, clock: Callable[[], datetime] | None = None) -> None:
+        self.file = file
+        self.dialect = DIALECT
+        self._clock = clock
+
+    def lane(self, purpose: str, *, size: int = 1) -> Lane:
+        return SqliteLane(self)
+
+    async def health(self) -> Health:
+        now = EPOCH + timedelta(microseconds=self.clock())
+        return Health(now, EPOCH, 0)
+
+    async def bootstrap(self) -> None:
+        script = split_script(self.dialect.statement("schema/bootstrap").sql)
+        await self._done(self.file.write(lambda connection: _run_all(connection, script)))
+
+    async def apply(self, migration: Migration) -> bool:
+        values = {"number": migration.number, "name": migration.name, "checksum": migration.checksum}
+        note = _work(self.dialect.statement("schema/note"), [values], self.clock)
+
+        def run(connection: sqlite3.Connection) -> bool:
+            noted = note(connection)
+            if noted:
+                _run_all(connection, split_script(migration.sql))
+            return bool(noted)
+
+        return bool(await self._done(self.file.write(run)))
+
+    async def describe(self) -> list[str]:
+        return [row["line"] for row in await self.lane("health").fetch("schema/describe")]
+
+    async def close(self) -> None:
+        self.file.release()
+
+    def clock(self) -> int:
+        """The time of this host in microseconds: the clock of this database."""
+        if self._clock is not None:
+            return int(adapt(self._clock()))
+        return time.time_ns() // 1000
+
+    async def _done(self, future: Future[Any]) -> Any:
+        # The work goes on in its thread whatever becomes of the waiting task, so nothing is ever half done.
+        try:
+            return await asyncio.shield(asyncio.wrap_future(future))
+        except sqlite3.Error as error:
+            raise translate(error) from error
+
+
+class SqliteLane:
+    """Queries on the shared connections: reads on the reader, writes on the writer, one transaction each."""
+
+    def __init__(self, database: Sqlite) -> None:
+        self._database = database
+
+    async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
+        statement = self._database.dialect.statement(name)
+        return await self._run(statement, [values])
+
+    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+        if not rows:
+            return []
+        return await self._run(self._database.dialect.statement(name), rows)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        file = self._database.file
+        ticket = file.turnstile.enter()
+        try:
+            await asyncio.wrap_future(ticket)
+        except asyncio.CancelledError:
+            file.turnstile.leave(ticket)
+            raise
+        try:
+            await self._database._done(file.begin())
+            try:
+                yield SqliteTransaction(self._database)
+            except BaseException:
+                await self._database._done(file.rollback())
+                raise
+            await self._database._done(file.commit())
+        finally:
+            file.turnstile.leave(ticket)
+
+    async def _run(self, statement: Statement, rows: Sequence[Values]) -> Sequence[Row]:
+        work = _work(statement, rows, self._database.clock)
+        file = self._database.file
+        future = file.read(work) if statement.is_read else file.write(work)
+        result: list[Row] = await self._database._done(future)
+        return result
+
+
+class SqliteTransaction:
+    """Queries on the writer while a transaction is open on it."""
+
+    def __init__(self, database: Sqlite) -> None:
+        self._database = database
+
+    async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
+        return await self.fetch_each(name, [values])
+
+    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+        if not rows:
+            return []
+        work = _work(self._database.dialect.statement(name), rows, self._database.clock)
+        result: list[Row] = await self._database._done(self._database.file.in_transaction(work))
+        return result
+
+
+def _work(
+    statement: Statement, rows: Sequence[Values], clock: Callable[[], int]
+) -> Callable[[sqlite3.Connection], list[Row]]:
+    def run(connection: sqlite3.Connection) -> list[Row]:
+        now, found = clock(), []
+        for row in rows:
+            bound = {name: now if name == "clock" else adapt(row[name]) for name in statement.values}
+            # RETURNING rows must all be read, or the statement does not finish.
+            found.extend(dict(record) for record in connection.execute(statement.sql, bound))
+        return found
+
+    return run
+
+
+def _run_all(connection: sqlite3.Connection, script: Sequence[str]) -> None:
+    for statement in script:
+        connection.execute(statement)
+
+
+def split_script(sql: str) -> list[str]:
+    """The single statements of a script."""
+    statements, current = [], ""
+    for line in sql.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current.strip())
+            current = ""
+    return [statement for statement in [*statements, current.strip()] if statement]

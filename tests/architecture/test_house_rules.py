@@ -1,0 +1,308 @@
+"""The rules of the house that a program can check."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import windlass
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "windlass"
+
+SOURCE_LINES = 400
+TEST_LINES = 600
+FUNCTION_LINES = 40
+
+# Standard library, but a door to the outside: a pure module has no use for it.
+IMPURE = {
+    "asyncio",
+    "logging",
+    "os",
+    "random",
+    "secrets",
+    "socket",
+    "sqlite3",
+    "subprocess",
+    "threading",
+    "time",
+}
+
+# User code runs here, or a duty that must not end the loop: anything may be raised.
+MAY_CATCH_EVERYTHING = {"worker/runner.py", "maintenance/loop.py"}
+
+# The clock, chance, sleep and ids come through env.py, so that a test can hold them still.
+HELD_BY_ENV = {
+    ("time", "time"),
+    ("time", "time_ns"),
+    ("time", "monotonic"),
+    ("time", "monotonic_ns"),
+    ("time", "sleep"),
+    ("random", "*"),
+    ("secrets", "*"),
+    ("uuid", "uuid1"),
+    ("uuid", "uuid4"),
+    ("uuid", "uuid7"),
+    ("asyncio", "sleep"),
+    ("datetime", "now"),
+    ("datetime", "utcnow"),
+    ("datetime", "today"),
+}
+MAY_USE_THE_CLOCK = ("env.py", "testing/", "cli/")
+
+RUNS_SQL = {
+    "execute",
+    "executemany",
+    "executescript",
+    "fetch",
+    "fetchrow",
+    "fetchval",
+    "fetchmany",
+    "prepare",
+}
+
+# Put together here, so that this file does not contain what it looks for.
+FORBIDDEN_TEXTS = (
+    "/wo" + "rk/",
+    "sha" + "red/design",
+    "sha" + "red/style",
+    "py" + "pi.org",
+    "python" + "hosted.org",
+    "registry." + "npmjs",
+    "/opt/" + "pypi",
+)
+
+
+def source_files() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def name_in_source(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+def test_no_source_file_is_longer_than_a_reader_holds() -> None:
+    assert too_long(source_files(), SOURCE_LINES) == []
+
+
+def test_no_test_file_is_too_long() -> None:
+    assert too_long(sorted((ROOT / "tests").rglob("*.py")), TEST_LINES) == []
+
+
+def too_long(paths: list[Path], limit: int) -> list[str]:
+    lengths = {path: len(path.read_text().splitlines()) for path in paths}
+    return [f"{path.relative_to(ROOT)}: {length}" for path, length in lengths.items() if length > limit]
+
+
+def test_every_function_fits_on_a_screen() -> None:
+    long = [
+        f"{name_in_source(path)}:{node.lineno} {node.name}: {length} lines"
+        for path in source_files()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
+    ]
+
+    assert long == []
+
+
+def test_only_the_runner_and_the_loop_catch_everything() -> None:
+    caught = [
+        f"{name_in_source(path)}:{node.lineno}"
+        for path in source_files()
+        if name_in_source(path) not in MAY_CATCH_EVERYTHING
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ExceptHandler) and catches_everything(node)
+    ]
+
+    assert caught == []
+
+
+def catches_everything(handler: ast.ExceptHandler) -> bool:
+    """`except BaseException` that ends in a bare `raise` only cleans up, so it is not meant."""
+    if handler.type is None:
+        return True
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {node.id for node in caught if isinstance(node, ast.Name)}
+    last = handler.body[-1]
+    raises_again = isinstance(last, ast.Raise) and last.exc is None
+    return "Exception" in names or ("BaseException" in names and not raises_again)
+
+
+def test_clock_chance_and_sleep_come_through_env() -> None:
+    found = [
+        f"{name_in_source(path)}:{line} {module}.{name}"
+        for path in source_files()
+        if not name_in_source(path).startswith(MAY_USE_THE_CLOCK)
+        for line, module, name in uses_of_modules(parsed(path))
+        if (module, name) in HELD_BY_ENV or (module, "*") in HELD_BY_ENV
+    ]
+
+    assert found == []
+
+
+def uses_of_modules(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Yield `module.name` as used, whether it was written so or imported from the module."""
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            aliases.update({alias.asname or alias.name: alias.name for alias in node.names})
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, node.module or "", alias.name) for alias in node.names)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        if isinstance(node.value, ast.Name):
+            yield node.lineno, aliases.get(node.value.id, node.value.id), node.attr
+        elif isinstance(node.value, ast.Attribute):
+            yield node.lineno, node.value.attr, node.attr
+
+
+def test_words_import_only_words_and_the_pure_standard_library() -> None:
+    words = pure_modules()
+    allowed = (sys.stdlib_module_names - IMPURE) | {f"windlass.{word}" for word in words}
+    foreign = [
+        f"{word}.py imports {imported}"
+        for word in words
+        if (path := SOURCE / f"{word}.py").exists()
+        for imported in imported_modules(parsed(path))
+        if imported not in allowed and imported.split(".")[0] not in allowed
+    ]
+
+    assert foreign == []
+
+
+def pure_modules() -> list[str]:
+    """The bottom layer, as pyproject.toml lists it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    return re.findall(r"\w+", layers[-1])
+
+
+def imported_modules(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "windlass":
+            yield from (f"windlass.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "."
+
+
+def test_no_sql_is_put_together_where_it_is_run() -> None:
+    found = [
+        f"{name_in_source(path)}:{node.lineno}"
+        for path in source_files()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in RUNS_SQL
+        and any(is_put_together(argument) for argument in node.args[:1])
+    ]
+
+    assert found == []
+
+
+def is_put_together(argument: ast.expr) -> bool:
+    """An f-string, `%`, `+`, or `.format(…)`."""
+    match argument:
+        case ast.JoinedStr() | ast.BinOp(op=ast.Mod() | ast.Add()):
+            return True
+        case ast.Call(func=ast.Attribute(attr="format")):
+            return True
+    return False
+
+
+def test_nothing_is_pickled() -> None:
+    unsafe = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle"}
+    found = [
+        f"{name_in_source(path)} imports {imported}"
+        for path in source_files()
+        for imported in imported_modules(parsed(path))
+        if imported.split(".")[0] in unsafe
+    ]
+
+    assert found == []
+
+
+def test_nothing_is_left_to_do() -> None:
+    marks = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3)) + r")\b")
+
+    assert lines_matching(marks, suffixes={".py", ".sql", ".toml"}) == []
+
+
+def test_every_silenced_check_names_itself_and_its_reason() -> None:
+    silenced = re.compile(r"#\s*(type:\s*ignore|noqa)\b(?P<rest>.*)")
+    complete = re.compile(r"^(\[[\w, -]+\]|:\s*[A-Z]+\d+(,\s*[A-Z]+\d+)*)\s*(--|#|—|-|:)\s*\S.{8,}")
+    found = [
+        line
+        for line in lines_matching(silenced, suffixes={".py"})
+        if (match := silenced.search(line)) and not complete.match(match["rest"].strip())
+    ]
+
+    assert [line for line in found if "re.compile" not in line] == []
+
+
+def test_public_names_are_importable_and_documented() -> None:
+    public = windlass.__all__
+    page = (ROOT / "docs" / "reference" / "public.md").read_text()
+    documented = re.findall(r"^(?:[-*]|#+)\s+`(\w+)`", page, flags=re.MULTILINE)
+
+    assert [name for name in public if not hasattr(windlass, name)] == []
+    assert sorted(documented) == sorted(public)
+
+
+def test_imports_go_in_the_agreed_directions() -> None:
+    lint_imports = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([lint_imports, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_file_speaks_of_the_machine_it_was_written_on() -> None:
+    forbidden = re.compile("|".join(re.escape(text) for text in FORBIDDEN_TEXTS))
+
+    assert lines_matching(forbidden) == []
+
+
+def lines_matching(pattern: re.Pattern[str], *, suffixes: set[str] | None = None) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}:{number} {line.strip()}"
+        for path in project_files()
+        if suffixes is None or path.suffix in suffixes
+        for number, line in enumerate(text_of(path).splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+
+def project_files() -> list[Path]:
+    """Every file that git tracks or would track."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listed.returncode != 0:
+        pytest.skip("this is not a git checkout")
+    return [
+        path for name in sorted(set(listed.stdout.split("\0"))) if name and (path := ROOT / name).is_file()
+    ]
+
+
+def text_of(path: Path) -> str:
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        return ""
