@@ -1,1 +1,95 @@
 """Durable background jobs for Python."""
+
+from windlass.app import Windlass
+from windlass.backoff import Backoff
+from windlass.context import Context, current
+from windlass.errors import (
+    Cancel,
+    ClaimLost,
+    Hopeless,
+    IdempotencyMismatch,
+    InvalidArguments,
+    InvalidBatch,
+    InvalidCursor,
+    InvalidJob,
+    InvalidPayload,
+    InvalidPolicy,
+    InvalidSettings,
+    JobCancelled,
+    JobDead,
+    JobFailed,
+    JobNotFound,
+    OutcomeUnknown,
+    ResultTimeout,
+    Retry,
+    RetryAfter,
+    SchemaMismatch,
+    Snooze,
+    StoreBusy,
+    StoreError,
+    StoreUnavailable,
+    SyncOnLoop,
+    UnknownKind,
+    WindlassError,
+    WrongDatabase,
+    WrongState,
+)
+from windlass.handle import JobHandle
+from windlass.handler import Handler, JobArgs
+from windlass.job import Attempt, Job, JobId
+from windlass.policy import ClassRule
+from windlass.profile import PriorityScale, Profile
+from windlass.states import State
+from windlass.stores.contract import DeadLetter, JobFilter
+from windlass.version import VERSION as __version__
+from windlass.worker.worker import Worker
+
+__all__ = [
+    "Attempt",
+    "Backoff",
+    "Cancel",
+    "ClaimLost",
+    "ClassRule",
+    "Context",
+    "DeadLetter",
+    "Handler",
+    "Hopeless",
+    "IdempotencyMismatch",
+    "InvalidArguments",
+    "InvalidBatch",
+    "InvalidCursor",
+    "InvalidJob",
+    "InvalidPayload",
+    "InvalidPolicy",
+    "InvalidSettings",
+    "Job",
+    "JobArgs",
+    "JobCancelled",
+    "JobDead",
+    "JobFailed",
+    "JobFilter",
+    "JobHandle",
+    "JobId",
+    "JobNotFound",
+    "OutcomeUnknown",
+    "PriorityScale",
+    "Profile",
+    "ResultTimeout",
+    "Retry",
+    "RetryAfter",
+    "SchemaMismatch",
+    "Snooze",
+    "State",
+    "StoreBusy",
+    "StoreError",
+    "StoreUnavailable",
+    "SyncOnLoop",
+    "UnknownKind",
+    "Windlass",
+    "WindlassError",
+    "Worker",
+    "WrongDatabase",
+    "WrongState",
+    "__version__",
+    "current",
+]

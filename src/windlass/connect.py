@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from windlass.env import Env
 from windlass.errors import InvalidSettings
+from windlass.stores import migrate
 from windlass.stores.audit import AuditStore
 from windlass.stores.claims import ClaimStore
 from windlass.stores.contract import Stores
@@ -21,8 +25,11 @@ from windlass.stores.sqlite import Sqlite
 from windlass.stores.sqlite_file import open_file
 from windlass.stores.upkeep import UpkeepStore
 from windlass.stores.workers import WorkerStore
+from windlass.wakeups.contract import Wakeups
+from windlass.wakeups.postgres import PostgresWakeups
+from windlass.wakeups.sqlite import SqliteWakeups
 
-DEFAULT_URL = "sqlite:///windlass.db"
+GENERAL_CONNECTIONS = 5
 
 
 def open_database(url: str, *, clock: Callable[[], datetime] | None = None) -> Database:
@@ -82,3 +89,42 @@ def _take_pooled(url: str) -> tuple[str, bool]:
     asked = parse_qs(parts.query).get("pooled", ["false"])[-1]
     query = "&".join(part for part in parts.query.split("&") if part and not part.startswith("pooled="))
     return parts._replace(query=query).geturl(), asked.lower() in ("1", "true", "yes")
+
+
+@dataclass(frozen=True)
+class Connections:
+    """Everything that one event loop holds open."""
+
+    database: Database
+    wakeups: Wakeups
+
+    def stores(self, purpose: str, *, size: int = 1) -> Stores:
+        """Every store, on the connections kept for one purpose."""
+        return stores_on(self.database.lane(purpose, size=size))
+
+    async def prepare(self) -> None:
+        """See that the tables are there: a file of our own is brought up to date, a server must be already."""
+        if isinstance(self.database, Sqlite):
+            await migrate.migrate(self.database)
+        else:
+            await migrate.require_current(self.database)
+
+    async def secret(self) -> bytes:
+        """A secret of this installation, made when first asked for."""
+        lane = self.database.lane("general", size=GENERAL_CONNECTIONS)
+        await lane.fetch("schema/set_fact", key="secret", value=secrets.token_hex(32))
+        return bytes.fromhex((await lane.fetch("schema/get_fact", key="secret"))[0]["value"])
+
+    async def close(self) -> None:
+        """Close everything."""
+        await self.wakeups.close()
+        await self.database.close()
+
+
+def open_connections(url: str, *, env: Env, clock: Callable[[], datetime] | None = None) -> Connections:
+    """The connections of the running event loop; each is opened when first used."""
+    database = open_database(url, clock=clock)
+    if isinstance(database, Postgres):
+        return Connections(database, PostgresWakeups(database.lane("hints"), database.connect, env))
+    assert isinstance(database, Sqlite)
+    return Connections(database, SqliteWakeups(database.file.path))

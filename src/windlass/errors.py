@@ -189,7 +189,11 @@ class StoreError(WindlassError):
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot be reached now."""
+    """The database cannot be reached now; `was_sent` tells whether the statement may have been carried out."""
+
+    def __init__(self, message: str, *, was_sent: bool = True) -> None:
+        super().__init__(message)
+        self.was_sent = was_sent
 
 
 class StoreBusy(StoreError):

@@ -82,8 +82,15 @@ class ClaimStore:
             await _record(connection, [pair for pair in ordered if pair[0].id in done])
         return await self._reckon([claim for claim, _ in settlements], found)
 
-    async def strays(self, worker: str, *, known: Sequence[UUID]) -> list[Claim]:
-        return [rows.claim(row) for row in await self.lane.fetch("jobs/strays", worker=worker, known=list(known))]
+    async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
+        found = await self.lane.fetch("jobs/cancel_requests", worker=worker)
+        return {
+            rows.job_id(row["id"]): (row["lease_epoch"], row["cancel_reason"] or "cancel requested") for row in found
+        }
+
+    async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
+        found = await self.lane.fetch("jobs/strays", worker=worker, unanswered=list(unanswered))
+        return [rows.claim(row) for row in found]
 
     async def seize(self, *, limit: int, hold_for: timedelta, overrun: timedelta) -> list[Seized]:
         async with self.lane.transaction() as connection:
@@ -159,14 +166,14 @@ async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlem
         ],
     )
     going_on = [{"job_id": claim.id} for claim, settlement in settled if settlement.state not in FINISHED]
-    await connection.fetch_each("jobs/honour_cancel", going_on)
+    stopped = {rows.job_id(row["id"]) for row in await connection.fetch_each("jobs/honour_cancel", going_on)}
     dead = [{"job_id": claim.id, "epoch": claim.epoch} for claim, done in settled if done.state is State.DEAD]
     await connection.fetch_each("dead_letters/record", dead)
     failures = [pair for pair in settled if pair[1].attempt_status in _FAILURES]
-    await audit.record(connection, [_failure_line(*pair) for pair in failures])
+    await audit.record(connection, [_failure_line(*pair, is_stopped=pair[0].id in stopped) for pair in failures])
 
 
-def _failure_line(claim: Claim, settlement: Settlement) -> audit.Line:
+def _failure_line(claim: Claim, settlement: Settlement, *, is_stopped: bool) -> audit.Line:
     error = settlement.error
     return audit.Line(
         tenant=claim.tenant,
@@ -174,7 +181,7 @@ def _failure_line(claim: Claim, settlement: Settlement) -> audit.Line:
         action=f"job.{settlement.attempt_status}",
         job_id=claim.id,
         from_state=State.RUNNING.value,
-        to_state=settlement.state.value,
+        to_state=State.CANCELLED.value if is_stopped else settlement.state.value,
         reason=settlement.reason,
         details={"attempt": claim.attempt, "error_class": error.error_class if error else None},
     )

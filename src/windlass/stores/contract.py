@@ -52,6 +52,38 @@ class Seized:
     missed_deadline: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A job's state, and what belongs to it once it has ended; `result` is JSON text."""
+
+    state: State
+    result: str | None
+    reason: str | None
+    error: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there is to do for maintenance, and what the database knows of time."""
+
+    now: datetime
+    started_at: datetime
+    due_in: timedelta | None
+    has_expired: bool
+    has_unstarted: bool
+    has_late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a worker learns from its regular sign of life; `look` only as leader."""
+
+    is_alive: bool
+    is_leader: bool
+    routes: frozenset[tuple[str, str]] = frozenset()
+    look: Look | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFilter:
     """Which jobs a search is about; every field left out lets all through."""
@@ -213,8 +245,12 @@ class Claims(Protocol):
         """Record any other outcome of the claims still held, with attempt, dead letter and audit line."""
         ...
 
-    async def strays(self, worker: str, *, known: Sequence[UUID]) -> list[Claim]:
-        """Claims stored for this worker that it never received."""
+    async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
+        """The jobs of this worker that somebody wants stopped: their epoch and the reason."""
+        ...
+
+    async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
+        """Claims stored for this worker in requests whose reply never came."""
         ...
 
     async def seize(self, *, limit: int, hold_for: timedelta, overrun: timedelta) -> list[Seized]:
@@ -262,6 +298,10 @@ class Jobs(Protocol):
 
     async def release(self, job_id: JobId, *, actor: str) -> None:
         """Let a held job go on."""
+        ...
+
+    async def ending(self, job_id: JobId) -> Ending | None:
+        """How the job ended or where it stands; None when there is no such job."""
         ...
 
     async def note_waiter(self, job_id: JobId) -> None:
@@ -324,6 +364,10 @@ class Kinds(Protocol):
         """Remember these kinds; the newest word wins and a disagreement is kept."""
         ...
 
+    async def add_routes(self, routes: Sequence[tuple[str, str]]) -> None:
+        """Remember (queue, kind) pairs that jobs are sent to besides the kind's own queue."""
+        ...
+
     async def all(self) -> list[KindRecord]:
         """Every kind known."""
         ...
@@ -332,12 +376,12 @@ class Kinds(Protocol):
 class Workers(Protocol):
     """The register of workers, and who leads."""
 
-    async def register(self, worker: NewWorker) -> None:
-        """Enter a worker that starts."""
+    async def tick(self, worker: str, *, running: int, lease: timedelta, overrun: timedelta) -> Tick:
+        """Give a sign of life, take or keep the leadership, and look what there is to do, in one transaction."""
         ...
 
-    async def beat(self, worker: str, *, running: int) -> bool:
-        """Say that it lives; False when it was given up for dead."""
+    async def register(self, worker: NewWorker) -> None:
+        """Enter a worker that starts."""
         ...
 
     async def retire(self, worker: str, *, state: str) -> None:
@@ -352,12 +396,8 @@ class Workers(Protocol):
         """Workers, the living first."""
         ...
 
-    async def lead(self, duty: str, *, worker: str, lease: timedelta) -> bool:
-        """Take or keep a leadership; False when another worker has it."""
-        ...
-
-    async def resign(self, duty: str, *, worker: str) -> None:
-        """Give a leadership up."""
+    async def resign(self, worker: str) -> None:
+        """Give the leadership up."""
         ...
 
     async def forget(self, *, silence: timedelta) -> None:

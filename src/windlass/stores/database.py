@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol
 
 from windlass.stores.queries import Dialect
@@ -35,15 +34,6 @@ class Lane(Connection, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """What a rescuer must know of the database before it trusts a lease to have run out."""
-
-    now: datetime
-    started_at: datetime
-    connected_again: int
-
-
-@dataclass(frozen=True, slots=True)
 class Migration:
     """One numbered change of the tables."""
 
@@ -57,13 +47,11 @@ class Database(Protocol):
     """One database, as seen from one event loop."""
 
     dialect: Dialect
+    reconnections: int
+    """How often a connection that was lost had to be opened again."""
 
     def lane(self, purpose: str, *, size: int = 1) -> Lane:
         """The connections for this purpose, opened when first used."""
-        ...
-
-    async def health(self) -> Health:
-        """The database's time, when it was started, and how often the connection had to be renewed."""
         ...
 
     async def bootstrap(self) -> None:

@@ -42,17 +42,26 @@ class _KeyFreed(Exception):
 async def _store_keyed(connection: Connection, job: NewJob) -> Stored:
     existing = await _existing(connection, job)
     if existing is not None:
-        # Our own id: a first sending stored it and only the reply was lost.
-        return Stored(existing, is_new=existing == job.id)
+        return await _found(connection, job, existing)
     inserted = await connection.fetch_each("jobs/enqueue", [_values(job)])
     if inserted:
         return Stored(job.id, is_new=True)
     if job.unique_key is not None:
         holder = await connection.fetch("keys/find_active", tenant=job.tenant, key=job.unique_key)
         if holder:
-            return Stored(rows.job_id(holder[0]["job_id"]), is_new=rows.job_id(holder[0]["job_id"]) == job.id)
+            return await _found(connection, job, rows.job_id(holder[0]["job_id"]))
         raise _KeyFreed
     return Stored(job.id, is_new=True)
+
+
+async def _found(connection: Connection, job: NewJob, existing: JobId) -> Stored:
+    if job.idempotency_key is not None and existing != job.id:
+        # A unique key led to another job: from now on the idempotency key stands for that one too.
+        await connection.fetch(
+            "keys/point", tenant=job.tenant, key=job.idempotency_key, job_id=existing, instead_of=job.id
+        )
+    # Our own id: a first sending stored it and only the reply was lost.
+    return Stored(existing, is_new=existing == job.id)
 
 
 async def _existing(connection: Connection, job: NewJob) -> JobId | None:
@@ -73,6 +82,8 @@ async def _reserve(connection: Connection, job: NewJob, key: str) -> JobId | Non
     if taken:
         return None
     holder = await connection.fetch("keys/find", tenant=job.tenant, key=key)
+    if not holder:
+        raise _KeyFreed
     if holder[0]["fingerprint"] != job.fingerprint:
         raise IdempotencyMismatch(key)
     return rows.job_id(holder[0]["job_id"])
@@ -83,6 +94,8 @@ async def _reserve_window(connection: Connection, job: NewJob, key: str, length:
     if taken:
         return None
     holder = await connection.fetch("keys/find_window", tenant=job.tenant, key=key)
+    if not holder:
+        raise _KeyFreed
     return rows.job_id(holder[0]["job_id"])
 
 

@@ -11,7 +11,7 @@ from windlass.errors import JobNotFound, WrongState
 from windlass.job import Attempt, Job, JobId
 from windlass.states import WAITING, State, sources_of
 from windlass.stores import audit, rows
-from windlass.stores.contract import JobFilter, QueueCount
+from windlass.stores.contract import Ending, JobFilter, QueueCount
 from windlass.stores.database import Connection, Lane, Row
 
 
@@ -34,6 +34,10 @@ class JobStore:
 
     async def attempts(self, job_id: JobId) -> list[Attempt]:
         return [rows.attempt(row) for row in await self.lane.fetch("attempts/of_job", id=job_id)]
+
+    async def ending(self, job_id: JobId) -> Ending | None:
+        found = await self.lane.fetch("jobs/ending", id=job_id)
+        return rows.ending(found[0]) if found else None
 
     async def note_waiter(self, job_id: JobId) -> None:
         await self.lane.fetch("jobs/await", id=job_id)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import asyncpg
 
 from windlass.errors import SchemaMismatch, StoreBusy, StoreError, StoreUnavailable
-from windlass.stores.database import Connection, Health, Lane, Migration, Row, Values
+from windlass.stores.database import Connection, Lane, Migration, Row, Values
 from windlass.stores.queries import Dialect, columns
 
 Driver: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -39,9 +39,9 @@ def _each(body: str) -> str:
     return f"(SELECT {names} FROM unnest({arrays}) AS value ({names}))"
 
 
-def _none_of(body: str) -> str:
+def _any_of(body: str) -> str:
     column, value, kind = body.split()
-    return f"{column} <> ALL ({value}::{kind}[])"
+    return f"{column} = ANY ({value}::{kind}[])"
 
 
 def _has_tag(body: str) -> str:
@@ -55,11 +55,12 @@ def dialect(*, clock: bool = False) -> Dialect:
     macros: Mapping[str, Callable[[str], str]] = {
         "clock": lambda _: given if clock else "clock_timestamp()",
         "now": lambda _: given if clock else "statement_timestamp()",
+        "started": lambda _: "pg_postmaster_start_time()",
         "each": _each,
         "skip_locked": lambda _: "FOR UPDATE SKIP LOCKED",
         "milliseconds": lambda body: f"(EXTRACT(EPOCH FROM {body}) * 1000)::bigint",
         "greatest": lambda _: "GREATEST",
-        "none_of": _none_of,
+        "any_of": _any_of,
         "has_tag": _has_tag,
         "object": lambda body: f"jsonb_build_object({body})",
         "uuid": lambda _: "uuid",
@@ -111,11 +112,7 @@ class Postgres:
                 return await asyncpg.connect(self.url, timeout=10, statement_cache_size=0)
             return await asyncpg.connect(self.url, timeout=10, server_settings=ENGINE_SETTINGS)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-            raise translate(error) from error
-
-    async def health(self) -> Health:
-        rows = await self.lane("health").fetch("schema/health")
-        return Health(rows[0]["now"], rows[0]["started_at"], self.reconnections)
+            raise StoreUnavailable(f"cannot connect to PostgreSQL: {error}", was_sent=False) from error
 
     async def bootstrap(self) -> None:
         async with self._alone() as connection:
@@ -198,6 +195,10 @@ class PostgresLane:
                 raise translate(error) from error
             except (asyncpg.InterfaceError, OSError, TimeoutError) as error:
                 raise translate(error) from error
+            except BaseException as error:
+                # What a caller raises between two statements leaves the session sound; an interruption may not.
+                clean = isinstance(error, Exception)
+                raise
             finally:
                 # Cancelled or broken in the middle: nobody knows what the session is in, so it is not used again.
                 if clean and not driver.is_closed() and not driver.is_in_transaction():

@@ -6,8 +6,9 @@ A query is a file, `sql/<database>/<noun>/<verb>.sql`, or the shared one of the 
 {clock}            the moment this row is written            {now}          the moment this statement began
 {each a t, b t}    one row for every set of values handed in  {skip_locked}  pass over rows that others hold
 {milliseconds x}   an interval or moment as whole ms          {greatest}     the larger of its arguments
-{none_of c :v t}   the column is none of the values           {has_tag c :v} the JSON array holds the text
-{object …}         a JSON object                              {uuid} {json} {jsonb} {timestamp} {interval} {serial}
+{any_of c :v t}    the column is one of the values            {has_tag c :v} the JSON array holds the text
+{object …}         a JSON object                              {started}      when the database was started
+types:             {uuid} {json} {jsonb} {timestamp} {interval} {serial}
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ class Dialect:
     @cached_property
     def migrations(self) -> list[tuple[int, str, str]]:
         """Every migration as (number, name, SQL), in order."""
-        found = [*(SQL / "shared" / "migrations").iterdir(), *(SQL / self.name / "migrations").iterdir()]
+        folders = [SQL / place / "migrations" for place in ("shared", self.name)]
+        found = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
         named = sorted((file for file in found if file.name.endswith(".sql")), key=lambda file: file.name)
         return [(int(file.name[:4]), file.name[5:-4], self.render(file.read_text("utf-8"))) for file in named]
 

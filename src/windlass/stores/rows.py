@@ -10,7 +10,7 @@ import msgspec
 
 from windlass.job import Attempt, Claim, Job, JobId
 from windlass.states import State
-from windlass.stores.contract import AuditEntry, DeadLetter, KindRecord, Pause, QueueCount, WorkerRecord
+from windlass.stores.contract import AuditEntry, DeadLetter, Ending, KindRecord, Look, Pause, QueueCount, WorkerRecord
 from windlass.stores.database import Row
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -231,4 +231,22 @@ def queue_count(row: Row) -> QueueCount:
         state=State(row["state"]),
         jobs=row["jobs"],
         oldest_run_at=maybe_moment(row["oldest_run_at"]),
+    )
+
+
+def ending(row: Row) -> Ending:
+    """How a job ended."""
+    return Ending(State(row["state"]), row["result"], row["reason"], document(row["error"]))
+
+
+def look(row: Row) -> Look:
+    """What there is to do for maintenance."""
+    due = maybe_moment(row["next_run_at"])
+    return Look(
+        now=moment(row["now"]),
+        started_at=moment(row["started_at"]),
+        due_in=None if due is None else max(due - moment(row["now"]), timedelta(0)),
+        has_expired=bool(row["has_expired"]),
+        has_unstarted=bool(row["has_unstarted"]),
+        has_late=bool(row["has_late"]),
     )

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from windlass.errors import SchemaMismatch, StoreBusy, StoreError, StoreUnavailable
-from windlass.stores.database import Connection, Health, Lane, Migration, Row, Values
+from windlass.stores.database import Connection, Lane, Migration, Row, Values
 from windlass.stores.queries import Dialect, Statement, columns
 from windlass.stores.sqlite_file import SqliteFile
 
@@ -26,9 +26,9 @@ def _each(body: str) -> str:
     return "(SELECT " + ", ".join(f":{name} AS {name}" for name, _ in columns(body)) + ")"
 
 
-def _none_of(body: str) -> str:
+def _any_of(body: str) -> str:
     column, value, _ = body.split()
-    return f"{column} NOT IN (SELECT value FROM json_each({value}))"
+    return f"{column} IN (SELECT value FROM json_each({value}))"
 
 
 def _has_tag(body: str) -> str:
@@ -39,11 +39,12 @@ def _has_tag(body: str) -> str:
 _MACROS: Mapping[str, Callable[[str], str]] = {
     "clock": lambda _: ":clock",
     "now": lambda _: ":clock",
+    "started": lambda _: "0",
     "each": _each,
     "skip_locked": lambda _: "",
     "milliseconds": lambda body: f"(({body}) / 1000)",
     "greatest": lambda _: "max",
-    "none_of": _none_of,
+    "any_of": _any_of,
     "has_tag": _has_tag,
     "object": lambda body: f"json_object({body})",
     "uuid": lambda _: "text",
@@ -96,14 +97,11 @@ class Sqlite:
     def __init__(self, file: SqliteFile, *, clock: Callable[[], datetime] | None = None) -> None:
         self.file = file
         self.dialect = DIALECT
+        self.reconnections = 0
         self._clock = clock
 
     def lane(self, purpose: str, *, size: int = 1) -> Lane:
         return SqliteLane(self)
-
-    async def health(self) -> Health:
-        now = EPOCH + timedelta(microseconds=self.clock())
-        return Health(now, EPOCH, 0)
 
     async def bootstrap(self) -> None:
         script = split_script(self.dialect.statement("schema/bootstrap").sql)

@@ -8,8 +8,10 @@ from datetime import timedelta
 import msgspec
 
 from windlass.stores import rows
-from windlass.stores.contract import NewWorker, WorkerRecord
+from windlass.stores.contract import NewWorker, Tick, WorkerRecord
 from windlass.stores.database import Lane
+
+MAINTENANCE = "maintenance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,17 @@ class WorkerStore:
         values["queues"] = msgspec.json.encode(worker.queues).decode()
         await self.lane.fetch("workers/register", **values)
 
-    async def beat(self, worker: str, *, running: int) -> bool:
-        return bool(await self.lane.fetch("workers/beat", id=worker, running=running))
+    async def tick(self, worker: str, *, running: int, lease: timedelta, overrun: timedelta) -> Tick:
+        async with self.lane.transaction() as connection:
+            is_alive = bool(await connection.fetch("workers/beat", id=worker, running=running))
+            if not is_alive:
+                return Tick(is_alive=False, is_leader=False)
+            found = await connection.fetch("kinds/routes")
+            routes = frozenset((row["queue"], row["kind"]) for row in found)
+            if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
+                return Tick(is_alive=True, is_leader=False, routes=routes)
+            look = await connection.fetch("jobs/look", overrun=overrun)
+            return Tick(is_alive=True, is_leader=True, routes=routes, look=rows.look(look[0]))
 
     async def retire(self, worker: str, *, state: str) -> None:
         await self.lane.fetch("workers/retire", id=worker, state=state)
@@ -36,11 +47,8 @@ class WorkerStore:
     async def all(self, *, limit: int = 200) -> list[WorkerRecord]:
         return [rows.worker(row) for row in await self.lane.fetch("workers/all", limit=limit)]
 
-    async def lead(self, duty: str, *, worker: str, lease: timedelta) -> bool:
-        return bool(await self.lane.fetch("workers/lead", duty=duty, worker=worker, lease=lease))
-
-    async def resign(self, duty: str, *, worker: str) -> None:
-        await self.lane.fetch("workers/resign", duty=duty, worker=worker)
+    async def resign(self, worker: str) -> None:
+        await self.lane.fetch("workers/resign", duty=MAINTENANCE, worker=worker)
 
     async def forget(self, *, silence: timedelta) -> None:
         await self.lane.fetch("workers/forget", silence=silence)

@@ -27,7 +27,7 @@ CREATE TABLE windlass.jobs (
     updated_at {timestamp} NOT NULL,
     started_at {timestamp},
     finished_at {timestamp},
-    duration_ms integer,
+    duration_ms bigint,
     tenant text NOT NULL DEFAULT '',
     args {json} NOT NULL,
     result {json},
@@ -110,7 +110,7 @@ CREATE TABLE windlass.attempts (
     worker text,
     started_at {timestamp} NOT NULL,
     finished_at {timestamp} NOT NULL,
-    duration_ms integer NOT NULL,
+    duration_ms bigint NOT NULL,
     error {json},
     PRIMARY KEY (job_id, lease_epoch),
     CONSTRAINT known_status CHECK (
@@ -127,7 +127,7 @@ CREATE TABLE windlass.dead_letters (
     queue text NOT NULL,
     reason text NOT NULL,
     error {json},
-    attempts smallint NOT NULL,
+    attempts integer NOT NULL,
     first_attempted_at {timestamp},
     died_at {timestamp} NOT NULL,
     status text NOT NULL DEFAULT 'new',
@@ -158,6 +158,12 @@ CREATE TABLE windlass.kinds (
     declared_by text,
     updated_at {timestamp} NOT NULL,
     conflict {jsonb}
+);
+
+CREATE TABLE windlass.routes (
+    queue text NOT NULL,
+    kind text NOT NULL,
+    PRIMARY KEY (queue, kind)
 );
 
 CREATE TABLE windlass.idempotency_keys (

@@ -1,0 +1,288 @@
+"""The application's own object: it registers handlers, enqueues jobs and makes workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Unpack, overload
+
+from windlass.assembly import WorkerOptions, make_worker
+from windlass.client.building import Builder
+from windlass.client.client import Client, make_client
+from windlass.client.dead_letters import DeadLetters
+from windlass.client.jobs import Jobs
+from windlass.client.queues import Queues
+from windlass.client.sync import SyncClient
+from windlass.client.sync_loop import SyncLoop
+from windlass.client.workers import Workers
+from windlass.connect import GENERAL_CONNECTIONS, Connections, hide_password, open_connections, stores_on
+from windlass.durations import Duration, duration
+from windlass.env import SYSTEM, Env
+from windlass.events import Emit
+from windlass.handle import JobHandle
+from windlass.handler import AsyncHandler, C, JobDecorator, P, PlainHandler, R, job_decorator
+from windlass.job import Job, JobId, NewJob, Stored
+from windlass.logs import log_event
+from windlass.options import JobOptions
+from windlass.policy import PolicyChange, PolicyFields
+from windlass.profile import DEFAULT, Profile
+from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn, describe
+from windlass.settings import Settings
+from windlass.stores.joining import enqueue_in
+from windlass.stores.ready import ReadyLane
+from windlass.worker.worker import Worker
+
+
+@dataclass
+class _Open:
+    """What one event loop has open."""
+
+    connections: Connections
+    client: Client
+    ready: asyncio.Task[None] | None = None
+    secret: bytes | None = None
+    guard: AsyncGenerator[None, None] | None = None
+
+
+class Windlass:
+    """An application's jobs: handlers are registered on it, and everything else is reached through it.
+
+    Without a URL it uses `WINDLASS_URL`, or the file windlass.db in the current directory. Making one does no I/O;
+    connections are opened when first used, for each process and event loop its own.
+    """
+
+    def __init__(
+        self, url: str | None = None, *, profile: Profile = DEFAULT, env: Env = SYSTEM, emit: Emit = log_event
+    ) -> None:
+        self.settings = Settings.read(os.environ)
+        self.url = url or self.settings.url
+        self.registry = Registry()
+        self.profile = profile
+        self._builder = Builder(profile, env)
+        self._env, self._emit = env, emit
+        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
+        self._pid = os.getpid()
+        self._sync_loop = SyncLoop()
+        self.sync = SyncClient(self, self._sync_loop)
+
+    @overload
+    def job(self, function: Callable[P, Any], /) -> Any: ...
+
+    @overload
+    def job(
+        self, *, kind: str | None = None, queue: str = DEFAULT_QUEUE, runs_in: RunsIn | None = None,
+        aliases: Sequence[str] = (), **policy: Unpack[PolicyFields],
+    ) -> JobDecorator: ...
+
+    def job(
+        self, function: Callable[..., Any] | None = None, /, *, kind: str | None = None, queue: str = DEFAULT_QUEUE,
+        runs_in: RunsIn | None = None, aliases: Sequence[str] = (), **policy: Unpack[PolicyFields],
+    ) -> Any:
+        """Register a function as the handler of a kind.
+
+        The kind is the function's name unless given. Policy fields (`timeout`, `max_attempts`, `backoff`, …) become
+        the kind's own. `aliases` are former names whose jobs it still runs.
+        """
+        change = PolicyChange(dict(policy)) if policy else None
+
+        def register(function: Callable[..., Any]) -> HandlerSpec:
+            spec = describe(
+                function, kind=kind, queue=queue, policy=change, runs_in=runs_in, aliases=tuple(aliases)
+            )
+            # Resolved once now, so that numbers that do not fit are refused where they were written.
+            self._builder.policy_of(spec, queue)
+            return self.registry.add(spec)
+
+        decorate = job_decorator(register, self)
+        return decorate if function is None else decorate(function)
+
+    def declare(self, kind: str, *, queue: str = DEFAULT_QUEUE) -> None:
+        """Make known a kind that another program handles, so that it can be enqueued here by name."""
+        self.registry.declare(kind, queue=queue)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Enqueue, find, cancel and await jobs."""
+        return self._here().client.jobs
+
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """Look at dead jobs, retry or resolve them."""
+        return self._here().client.dead_letters
+
+    @property
+    def queues(self) -> Queues:
+        """Pause and resume queues and kinds."""
+        return self._here().client.queues
+
+    @property
+    def workers(self) -> Workers:
+        """See which workers live and what they know."""
+        return self._here().client.workers
+
+    @property
+    def connections(self) -> Connections:
+        """What the running event loop has open."""
+        return self._here().connections
+
+    def worker(
+        self, *, queues: Sequence[str] | None = None, kinds: Sequence[str] | None = None,
+        concurrency: int | None = None, worker_id: str | None = None, shutdown_grace: Duration | None = None,
+        poll_busy: Duration | None = None, poll_idle: Duration | None = None,
+    ) -> Worker:
+        """A worker for this application's handlers; `await worker.run()` on the loop they are to run on."""
+
+        def length(name: str, value: Duration | None) -> timedelta | None:
+            return None if value is None else duration(value, field=name)
+
+        options = WorkerOptions(
+            queues=None if queues is None else tuple(queues),
+            kinds=None if kinds is None else tuple(kinds),
+            concurrency=concurrency,
+            id_template=worker_id or self.settings.worker_id,
+            shutdown_grace=length("shutdown_grace", shutdown_grace),
+            poll_busy=length("poll_busy", poll_busy),
+            poll_idle=length("poll_idle", poll_idle),
+        )
+        return make_worker(
+            options, registry=self.registry, builder=self._builder,
+            connect=lambda: open_connections(self.url, env=self._env), emit=self._emit, env=self._env,
+        )
+
+    @asynccontextmanager
+    async def working(self, **options: Any) -> AsyncIterator[Worker]:
+        """Work inside an application that has its own event loop: jobs run on it while the block lasts.
+
+        >>> async with app.working(concurrency=20): await serve()
+        """
+        worker = self.worker(**options)
+        task = asyncio.create_task(worker.run())
+        try:
+            await _first(asyncio.to_thread(worker.started.wait, 30), task)
+            yield worker
+        finally:
+            worker.stop()
+            await task
+
+    async def close(self) -> None:
+        """Close what the running event loop has open."""
+        held = self._open.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await _close(held)
+
+    def close_sync(self) -> None:
+        """Close what blocking calls have opened."""
+        self._sync_loop.close(self.close)
+
+    async def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
+        """Store a job for a handler; use the handler's own `enqueue`."""
+        return await self.jobs.enqueue(spec, args_text, options)
+
+    def enqueue_sync(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
+        """Store a job for a handler, blocking; use the handler's own `enqueue_sync`."""
+        return self._sync_loop.run(lambda: self.jobs.enqueue(spec, args_text, options), name="enqueue_sync")
+
+    def __repr__(self) -> str:
+        return f"<Windlass {hide_password(self.url)}, {len(self.registry)} kinds>"
+
+    def _here(self) -> _Open:
+        if self._pid != os.getpid():
+            # What was open before a fork belongs to the parent: it is forgotten, not closed.
+            self._open, self._pid = weakref.WeakKeyDictionary(), os.getpid()
+        loop = asyncio.get_running_loop()
+        held = self._open.get(loop)
+        if held is None:
+            held = self._open[loop] = self._make()
+        return held
+
+    def _make(self) -> _Open:
+        connections = open_connections(self.url, env=self._env)
+        held: _Open
+
+        async def ready() -> None:
+            if held.ready is None:
+                held.ready = asyncio.get_running_loop().create_task(_prepare(held))
+            if not (held.ready.done() and held.ready.exception() is None):
+                await asyncio.shield(held.ready)
+
+        async def secret() -> bytes:
+            await ready()
+            held.secret = held.secret or await connections.secret()
+            return held.secret
+
+        async def join(transaction: object, jobs: Sequence[NewJob]) -> list[Stored]:
+            await ready()
+            return await enqueue_in(transaction, jobs, url=self.url)
+
+        lane = ReadyLane(connections.database.lane("general", size=GENERAL_CONNECTIONS), ready)
+        single = ReadyLane(connections.database.lane("enqueue"), ready)
+        client = make_client(
+            stores_on(lane), stores_on(single).enqueuing, connections.wakeups, registry=self.registry,
+            builder=self._builder, lookup=_Lookup(self), join=join, secret=secret, env=self._env,
+        )
+        held = _Open(connections, client)
+        return held
+
+
+async def _prepare(held: _Open) -> None:
+    try:
+        await held.connections.prepare()
+    except BaseException:
+        # Tried again by the next call: the database may be there by then.
+        held.ready = None
+        raise
+    held.guard = _close_with_loop(held)
+    await anext(held.guard)
+
+
+async def _close_with_loop(held: _Open) -> AsyncGenerator[None, None]:
+    # An event loop that ends finishes its asynchronous generators: that is how connections end with it.
+    try:
+        yield
+    finally:
+        await _close(held)
+
+
+async def _close(held: _Open) -> None:
+    await held.client.close()
+    await held.connections.close()
+
+
+async def _first(started: Any, task: asyncio.Task[None]) -> None:
+    waiting = asyncio.ensure_future(started)
+    await asyncio.wait([waiting, task], return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        task.result()
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """Lets a handle ask about its job from whichever loop it is awaited on."""
+
+    app: Windlass = field(repr=False)
+
+    async def result_text(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
+        return await self.app.jobs.waiter.result_text(job_id, timeout=timeout)
+
+    async def get(self, job_id: JobId) -> Job:
+        return await self.app.jobs.get(job_id)
+
+    async def cancel(self, job_id: JobId, *, reason: str) -> None:
+        await self.app.jobs.cancel(job_id, reason=reason)
+
+    def result_text_sync(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
+        run = self.app._sync_loop.run
+        return run(lambda: self.result_text(job_id, timeout=timeout), name="result_sync")
+
+    def get_sync(self, job_id: JobId) -> Job:
+        return self.app._sync_loop.run(lambda: self.get(job_id), name="get_sync")
+
+    def cancel_sync(self, job_id: JobId, *, reason: str) -> None:
+        self.app._sync_loop.run(lambda: self.cancel(job_id, reason=reason), name="cancel_sync")
+
+

@@ -1,0 +1,216 @@
+"""Puts clients and workers together from an application's registry and a database's connections."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import psutil
+
+from windlass.version import VERSION
+from windlass.client.building import Builder
+from windlass.connect import Connections
+from windlass.env import Env
+from windlass.errors import InvalidPolicy, InvalidSettings
+from windlass.events import Emit
+from windlass.job import Claim
+from windlass.maintenance.archiver import Archiver
+from windlass.maintenance.loop import Maintenance
+from windlass.maintenance.promoter import Promoter
+from windlass.maintenance.rescuer import Rescuer
+from windlass.outcome import Outcome
+from windlass.policy import Policy, PolicyChange, for_job, from_json, resolve, to_json
+from windlass.registry import HandlerSpec, Registry
+from windlass.settlement import Settlement, settle
+from windlass.stores.contract import KindRecord, Kinds, NewWorker, Wanted
+from windlass.worker.identity import boot_id, worker_id
+from windlass.worker.worker import Duties, Parts, Plan, Routes, Worker
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerOptions:
+    """What one worker is asked to do; None leaves it to the policy."""
+
+    queues: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
+    concurrency: int | None = None
+    id_template: str | None = None
+    shutdown_grace: timedelta | None = None
+    poll_busy: timedelta | None = None
+    poll_idle: timedelta | None = None
+
+
+def make_worker(
+    options: WorkerOptions, *, registry: Registry, builder: Builder, connect: Callable[[], Connections],
+    emit: Emit, env: Env,
+) -> Worker:
+    """A worker that is ready to run; nothing is connected yet."""
+    specs = _chosen(registry, options)
+    policies = {spec.kind: builder.policy_of(spec, spec.queue) for spec in specs}
+    general = resolve(*builder.profile.layers(""))
+    plan = Plan(
+        new_id=lambda: worker_id(options.id_template, os.environ, env.new_id()),
+        describe=lambda name: _describe(name, specs, options.concurrency or general.concurrency),
+        registry=registry,
+        kinds=tuple(_record(spec, policies[spec.kind]) for spec in specs),
+        wanted=lambda routes: _wanted(specs, options.queues, routes, builder),
+        decide=lambda claim, outcome: _decide(claim, outcome, registry, builder, env),
+        rules=builder.profile.rules,
+        concurrency=options.concurrency or general.concurrency,
+        result_limit=max(policy.max_result_bytes for policy in policies.values()),
+        renew_every=min(policy.renew_every for policy in policies.values()),
+        poll_busy=options.poll_busy or general.poll_busy,
+        poll_idle=options.poll_idle or general.poll_idle,
+        shutdown_grace=general.shutdown_grace if options.shutdown_grace is None else options.shutdown_grace,
+    )
+    longest_lease = max(policy.lease for policy in policies.values())
+
+    async def parts() -> Parts:
+        return await _parts(connect(), general, longest_lease, emit=emit, env=env)
+
+    return Worker(plan, parts, loop_factory=_loop_factory(), emit=emit, env=env)
+
+
+def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
+    specs = [
+        spec
+        for spec in registry.handled()
+        if options.kinds is None or spec.kind in options.kinds
+    ]
+    for kind in options.kinds or ():
+        registry.get(kind)
+    if not specs:
+        raise InvalidSettings("there is nothing to work on: no handler is registered, or none of the kinds asked for")
+    for spec in specs:
+        if spec.runs_in == "process":
+            raise InvalidSettings(f"{spec.kind!r} asks for a process of its own, which this release cannot give it")
+    return specs
+
+
+def _wanted(
+    specs: Sequence[HandlerSpec], queues: Iterable[str] | None, routes: Routes, builder: Builder
+) -> tuple[Wanted, ...]:
+    pairs = {(spec.queue, name): spec for spec in specs for name in (spec.kind, *spec.aliases)}
+    names = {name: spec for (_, name), spec in pairs.items()}
+    pairs |= {(queue, kind): names[kind] for queue, kind in routes if kind in names}
+    chosen = None if queues is None else frozenset(queues)
+    return tuple(
+        _want(queue, kind, builder.policy_of(spec, queue))
+        for (queue, kind), spec in sorted(pairs.items(), key=lambda pair: pair[0])
+        if chosen is None or queue in chosen
+    )
+
+
+def _want(queue: str, kind: str, policy: Policy) -> Wanted:
+    return Wanted(queue, kind, lease=policy.lease, timeout=policy.timeout, max_attempts=policy.max_attempts)
+
+
+def _decide(claim: Claim, outcome: Outcome, registry: Registry, builder: Builder, env: Env) -> Settlement:
+    policy = _of_job(builder.policy_of(registry.get(claim.kind), claim.queue), claim)
+    return settle(claim, outcome, policy, chance=env.random())
+
+
+def _of_job(policy: Policy, claim: Claim) -> Policy:
+    if claim.policy is None:
+        return policy
+    try:
+        return for_job(policy, from_json(claim.policy))
+    except InvalidPolicy:
+        # Numbers that fitted when the job was stored may not fit a policy that has changed since.
+        return policy
+
+
+async def _parts(
+    connections: Connections, general: Policy, lease: timedelta, *, emit: Emit, env: Env
+) -> Parts:
+    await connections.prepare()
+    keeping = connections.stores("maintenance")
+    wakeups = connections.wakeups
+    promoter = Promoter(keeping.upkeep, wakeups, emit=emit, env=env)
+    rescuer = Rescuer(
+        keeping.claims, StoredPolicies(keeping.kinds, env).decide, reconnections=lambda: connections.database.reconnections,
+        lease=lease, wakeups=wakeups, emit=emit, env=env,
+    )
+    archiver = Archiver(keeping.upkeep, general, emit=emit, env=env)
+
+    def duties(worker: Worker) -> Duties:
+        return Maintenance(
+            keeping.workers, keeping.upkeep, promoter, rescuer, archiver, worker_id=lambda: worker.id,
+            running=lambda: worker.running, on_given_up=lambda: worker.replace_identity(keeping.workers),
+            on_routes=worker.use_routes, emit=emit, env=env,
+        )
+
+    return Parts(
+        fetching=connections.stores("fetch").claims,
+        settling=connections.stores("settle").claims,
+        beating=connections.stores("heartbeat").claims,
+        workers=keeping.workers,
+        kinds=keeping.kinds,
+        wakeups=wakeups,
+        duties=duties,
+        close=connections.close,
+    )
+
+
+class StoredPolicies:
+    """Decides for kinds whose handler this process may not know, by what their workers declared."""
+
+    def __init__(self, kinds: Kinds, env: Env) -> None:
+        self._kinds, self._env = kinds, env
+        self._policies: dict[str, Policy] = {}
+        self._read_at = float("-inf")
+
+    async def decide(self, claim: Claim, outcome: Outcome) -> Settlement:
+        """What becomes of a job whose worker is gone."""
+        if self._env.monotonic() - self._read_at > 30:
+            self._policies = {record.kind: _stored_policy(record) for record in await self._kinds.all()}
+            self._read_at = self._env.monotonic()
+        policy = _of_job(self._policies.get(claim.kind) or resolve(), claim)
+        return settle(claim, outcome, policy, chance=self._env.random())
+
+
+def _stored_policy(record: KindRecord) -> Policy:
+    try:
+        return resolve(from_json(msgspec.json.encode(record.policy).decode()))
+    except InvalidPolicy:
+        return resolve()
+
+
+def _record(spec: HandlerSpec, policy: Policy) -> KindRecord:
+    return KindRecord(
+        kind=spec.kind,
+        queue=spec.queue,
+        policy=msgspec.json.decode(to_json(PolicyChange.of(policy)) or "{}"),
+        arguments=spec.schema,
+        fingerprint=spec.fingerprint,
+        description=spec.description or None,
+        declared_by=f"{socket.gethostname()} {VERSION}",
+    )
+
+
+def _describe(name: str, specs: Sequence[HandlerSpec], concurrency: int) -> NewWorker:
+    process = psutil.Process()
+    return NewWorker(
+        id=name,
+        host=socket.gethostname(),
+        boot_id=boot_id(),
+        pid=process.pid,
+        process_started=datetime.fromtimestamp(process.create_time(), UTC),
+        version=VERSION,
+        kinds=tuple(spec.kind for spec in specs),
+        queues=tuple(sorted({spec.queue for spec in specs})),
+        concurrency=concurrency,
+    )
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

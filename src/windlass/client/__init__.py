@@ -1,0 +1,1 @@
+"""What applications and edges call, a file a noun."""

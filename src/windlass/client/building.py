@@ -1,0 +1,181 @@
+"""Turns a checked call and its options into a job that is ready to be stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from windlass import codec
+from windlass.env import Env
+from windlass.errors import InvalidPayload
+from windlass.job import JobId, NewJob
+from windlass.options import JobOptions
+from windlass.policy import Policy, PolicyChange, change, duration, for_job, merge, resolve, to_json
+from windlass.profile import Profile
+from windlass.registry import HandlerSpec
+
+LONGEST = timedelta(days=3653)
+_POLICY_OPTIONS = ("max_attempts", "max_crashes", "timeout", "lease", "backoff")
+_NOT_PART_OF_THE_JOB = frozenset({"tx", "key", "created_by"})
+
+
+@dataclass
+class Builder:
+    """Builds jobs by the rules of one application's profile."""
+
+    profile: Profile
+    env: Env
+    _policies: dict[tuple[str, str], Policy] = field(default_factory=dict)
+
+    def build(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> NewJob:
+        """The job; raises an InvalidJob or InvalidPolicy that names the option, and then nothing was stored."""
+        queue = spec.queue if options.queue is None else codec.check_name("queue", options.queue)
+        own = _own_policy(options)
+        policy = for_job(self.policy_of(spec, queue), own)
+        priority = policy.priority if options.priority is None else self.profile.rank(options.priority)
+        unique_key, unique_for = _uniqueness(spec, args_text, options)
+        return NewJob(
+            id=JobId(self.env.new_id()),
+            kind=spec.kind,
+            queue=queue,
+            args=args_text,
+            priority=priority,
+            ageing_step=policy.ageing_step,
+            delay=_length("delay", options.delay),
+            run_at=self._moment("run_at", options.run_at),
+            held_for=_key("held_for", options.held_for),
+            tenant=_key("tenant", options.tenant) or "",
+            name=_key("name", options.name),
+            description=_text("description", options.description),
+            tags=_tags(options),
+            metadata=None if options.metadata is None else codec.encode(dict(options.metadata), what="metadata"),
+            policy=to_json(own),
+            max_attempts=own.fields.get("max_attempts"),
+            timeout=own.fields.get("timeout"),
+            lease=own.fields.get("lease"),
+            parent_id=_parent(options),
+            correlation_id=_key("correlation_id", options.correlation_id),
+            created_by=_key("created_by", options.created_by),
+            idempotency_key=_key("key", options.key),
+            unique_key=unique_key,
+            unique_for=unique_for,
+            fingerprint=self._fingerprint(spec, args_text, options) if options.key is not None else None,
+            **self._limits(options, policy),
+        )
+
+    def policy_of(self, spec: HandlerSpec, queue: str) -> Policy:
+        """The numbers of a kind in a queue, before any job's own."""
+        key = (spec.kind, queue)
+        if key not in self._policies:
+            self._policies[key] = resolve(*self.profile.layers(queue), spec.policy)
+        return self._policies[key]
+
+    def _limits(self, options: JobOptions, policy: Policy) -> dict[str, Any]:
+        expires = policy.expires_after if options.expires is None else options.expires
+        deadline = policy.deadline_after if options.deadline is None else options.deadline
+        return {
+            "expires_at": self._moment("expires", expires) if isinstance(expires, datetime) else None,
+            "expires_in": None if isinstance(expires, datetime) else _length("expires", expires),
+            "deadline": self._moment("deadline", deadline) if isinstance(deadline, datetime) else None,
+            "deadline_in": None if isinstance(deadline, datetime) else _length("deadline", deadline),
+        }
+
+    def _moment(self, option: str, value: object) -> datetime | None:
+        if value is None:
+            return None
+        if not isinstance(value, datetime):
+            raise InvalidPayload(f"{option} must be a datetime, not {type(value).__name__}", pointer=f"/{option}")
+        if value.tzinfo is None:
+            raise InvalidPayload(
+                f"{option} has no time zone: write datetime(…, tzinfo=UTC) so that it means one moment",
+                pointer=f"/{option}",
+            )
+        if value - self.env.wall() > LONGEST:
+            raise InvalidPayload(f"{option} is more than ten years ahead", pointer=f"/{option}")
+        return value.astimezone(UTC)
+
+    def _fingerprint(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> str:
+        given = {
+            option.name: _plain(getattr(options, option.name))
+            for option in fields(options)
+            if option.name not in _NOT_PART_OF_THE_JOB and getattr(options, option.name) is not None
+        }
+        return codec.fingerprint(spec.kind, args_text, given)
+
+
+def _own_policy(options: JobOptions) -> PolicyChange:
+    named = {name: getattr(options, name) for name in _POLICY_OPTIONS if getattr(options, name) is not None}
+    further = options.policy
+    if further is not None and not isinstance(further, PolicyChange):
+        further = PolicyChange(dict(further))
+    return merge(further, PolicyChange(named)) if further else (PolicyChange(named) if named else change())
+
+
+def _uniqueness(spec: HandlerSpec, args_text: str, options: JobOptions) -> tuple[str | None, timedelta | None]:
+    if options.unique is None or options.unique is False:
+        if options.unique_for is not None:
+            raise InvalidPayload("unique_for needs unique as well: a key, or True", pointer="/unique_for")
+        return None, None
+    if options.unique is True:
+        key = f"{spec.kind}:{codec.fingerprint(spec.kind, args_text, {})}"
+    else:
+        key = codec.check_key("unique", options.unique)
+    length = _length("unique_for", options.unique_for)
+    if length is not None and length < timedelta(milliseconds=1):
+        raise InvalidPayload("unique_for must be at least a millisecond", pointer="/unique_for")
+    return key, length
+
+
+def _length(option: str, value: object) -> timedelta | None:
+    if value is None:
+        return None
+    length = duration(value, field=option)
+    if length > LONGEST:
+        raise InvalidPayload(f"{option} is more than ten years", pointer=f"/{option}")
+    return length
+
+
+def _key(option: str, value: str | None) -> str | None:
+    return None if value is None or value == "" else codec.check_key(option, value)
+
+
+def _text(option: str, value: str | None) -> str | None:
+    if value is None:
+        return None
+    codec.encode(value, what=option)
+    return value
+
+
+def _tags(options: JobOptions) -> str | None:
+    if options.tags is None:
+        return None
+    if isinstance(options.tags, str):
+        raise InvalidPayload("tags must be several texts, not one", pointer="/tags")
+    return codec.encode([codec.check_key("tags", tag) for tag in options.tags], what="tags")
+
+
+def _parent(options: JobOptions) -> JobId | None:
+    if options.parent is None:
+        return None
+    if not isinstance(options.parent, UUID):
+        raise InvalidPayload("parent must be a job's id", pointer="/parent")
+    return JobId(options.parent)
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON, so that equal options have equal fingerprints."""
+    match value:
+        case timedelta():
+            return value.total_seconds()
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case UUID():
+            return str(value)
+        case PolicyChange():
+            return to_json(value)
+        case None | str() | bool() | int() | float() | list() | tuple() | dict():
+            return value
+        case _:
+            return repr(value)

@@ -1,0 +1,96 @@
+"""Gathers single enqueues that happen at the same time into one statement."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from windlass.errors import OutcomeUnknown, StoreBusy, StoreError, StoreUnavailable
+from windlass.job import NewJob
+
+MOST_JOBS = 500
+MOST_BYTES = 1 << 20
+
+Store = Callable[[Sequence[NewJob]], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    job: NewJob
+    stored: asyncio.Future[None]
+
+
+class Coalescer:
+    """Sends at once when nothing is under way; what arrives meanwhile goes together next.
+
+    Batches are sent by a task of our own: a caller that is cancelled takes its job back if it was not sent yet, and
+    never anybody else's.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: deque[_Waiting] = deque()
+        self._sender: asyncio.Task[None] | None = None
+
+    async def enqueue(self, job: NewJob) -> None:
+        """Store one job; returns when it is committed.
+
+        Cancelled after sending, the job may exist: OutcomeUnknown carries its id as the cause of the cancellation.
+        """
+        waiting = _Waiting(job, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if self._sender is None:
+            self._sender = asyncio.get_running_loop().create_task(self._send())
+        try:
+            await waiting.stored
+        except asyncio.CancelledError as cancelled:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+                raise
+            raise cancelled from OutcomeUnknown("enqueue", [job.id])
+
+    async def close(self) -> None:
+        """Wait until everything handed in is stored."""
+        while self._sender is not None:
+            await asyncio.shield(self._sender)
+
+    async def _send(self) -> None:
+        try:
+            while self._waiting:
+                await self._send_batch(self._next_batch())
+        finally:
+            self._sender = None
+
+    def _next_batch(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        size = 0
+        while self._waiting and len(batch) < MOST_JOBS and size < MOST_BYTES:
+            waiting = self._waiting.popleft()
+            size += len(waiting.job.args)
+            batch.append(waiting)
+        return batch
+
+    async def _send_batch(self, batch: list[_Waiting]) -> None:
+        try:
+            await self._store([waiting.job for waiting in batch])
+        except (StoreUnavailable, StoreBusy) as error:
+            _fail(batch, error)
+        except StoreError as error:
+            if len(batch) == 1:
+                _fail(batch, error)
+                return
+            # One bad row spoils the statement for all: one by one, only its own caller hears of it.
+            for waiting in batch:
+                await self._send_batch([waiting])
+        else:
+            for waiting in batch:
+                if not waiting.stored.done():
+                    waiting.stored.set_result(None)
+
+
+def _fail(batch: list[_Waiting], error: StoreError) -> None:
+    for waiting in batch:
+        if not waiting.stored.done():
+            waiting.stored.set_exception(error)

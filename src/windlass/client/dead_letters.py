@@ -1,0 +1,44 @@
+"""Dead letters: jobs that are out of attempts or hopeless, until a person has decided about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from windlass.client.arguments import job_id as to_id
+from windlass.client.arguments import who, why
+from windlass.client.jobs import Jobs
+from windlass.stores.contract import DeadLetter
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """The dead letters of one application, from one event loop."""
+
+    jobs: Jobs
+
+    async def open(
+        self, *, kind: str | None = None, queue: str | None = None, tenant: str | None = None, limit: int = 100
+    ) -> list[DeadLetter]:
+        """Dead letters nobody has closed, newest first."""
+        stores = self.jobs.stores
+        return await stores.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit)
+
+    async def of_job(self, job_id: UUID | str) -> list[DeadLetter]:
+        """Every death of one job, newest first."""
+        return await self.jobs.stores.dead_letters.of_job(to_id(job_id))
+
+    async def retry(
+        self, job_id: UUID | str, *, by: str, reason: str, delay: timedelta | float | str = 0
+    ) -> None:
+        """Run a dead job again with a fresh budget of attempts; its history and its fence go on."""
+        await self.jobs.retry(job_id, by=by, reason=reason, delay=delay)
+
+    async def resolve(self, job_id: UUID | str, *, by: str, reason: str) -> None:
+        """Close a dead job without running it, because the matter is settled."""
+        await self.jobs.stores.dead_letters.resolve(to_id(job_id), actor=who(by), reason=why(reason), ignored=False)
+
+    async def ignore(self, job_id: UUID | str, *, by: str, reason: str) -> None:
+        """Close a dead job without running it, because it does not matter."""
+        await self.jobs.stores.dead_letters.resolve(to_id(job_id), actor=who(by), reason=why(reason), ignored=True)

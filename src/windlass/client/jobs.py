@@ -1,0 +1,238 @@
+"""Enqueueing jobs, looking at them and acting on them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+from uuid import UUID
+
+from windlass import codec
+from windlass.client import cursor as cursors
+from windlass.client.arguments import job_id as to_id
+from windlass.client.arguments import who, why
+from windlass.client.building import Builder
+from windlass.client.certainty import until_certain
+from windlass.client.coalescer import Coalescer
+from windlass.client.waiting import Waiter
+from windlass.durations import duration
+from windlass.env import Env
+from windlass.errors import InvalidBatch, InvalidJob, InvalidPolicy, JobNotFound, UnknownKind
+from windlass.handle import JobHandle, Lookup
+from windlass.handler import JobArgs
+from windlass.job import Attempt, Job, JobId, NewJob, Stored
+from windlass.options import NO_OPTIONS, JobOptions
+from windlass.policy import PolicyChange, from_json
+from windlass.registry import HandlerSpec, Registry
+from windlass.states import State
+from windlass.stores.contract import AuditEntry, JobFilter, QueueCount, Stores
+from windlass.wakeups.contract import CANCEL, LATER, Wakeups, queue_hint
+
+MOST_PROBLEMS = 100
+LARGEST_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the jobs a search found; `cursor` leads to the next ones, None when these were the last."""
+
+    jobs: list[Job]
+    cursor: str | None
+
+
+class Joiner(Protocol):
+    """Stores jobs inside a transaction that the caller opened."""
+
+    async def __call__(self, transaction: object, jobs: Sequence[NewJob]) -> list[Stored]: ...
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of one application, from one event loop."""
+
+    stores: Stores
+    registry: Registry
+    builder: Builder
+    coalescer: Coalescer
+    wakeups: Wakeups
+    waiter: Waiter
+    lookup: Lookup
+    join: Joiner
+    secret: Callable[[], Awaitable[bytes]]
+    env: Env
+    routes: set[tuple[str, str]] = field(default_factory=set)
+
+    async def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS) -> JobHandle[Any]:
+        """Store one job of a registered kind; committed when this returns."""
+        job = self.builder.build(spec, args_text, options)
+        await self._add_routes([(job.queue, spec)])
+        if options.tx is not None:
+            stored = (await self.join(options.tx, [job]))[0]
+        elif job.is_keyed:
+            stored = await self._certainly_keyed(job)
+        else:
+            await self.coalescer.enqueue(job)
+            stored = Stored(job.id, is_new=True)
+        if options.tx is None:
+            self._announce([job])
+        return self._handle(spec, stored)
+
+    async def enqueue_by_name(
+        self, kind: str, args: Mapping[str, Any] | None = None, options: JobOptions = NO_OPTIONS
+    ) -> JobHandle[Any]:
+        """Store one job by the name of its kind, which may live in another program."""
+        spec = await self._spec(kind)
+        return await self.enqueue(spec, spec.bind((), dict(args or {})), options)
+
+    async def enqueue_many(self, calls: Sequence[JobArgs[Any]], *, tx: object = None) -> list[JobHandle[Any]]:
+        """Store many jobs in one statement, all or none; the handles come in the order given.
+
+        Raises InvalidBatch that names every bad job (the first hundred), and then nothing was stored.
+        """
+        jobs = self._build_all(calls)
+        await self._add_routes([(job.queue, call.spec) for job, call in zip(jobs, calls, strict=True)])
+        if tx is not None:
+            stored = await self.join(tx, jobs)
+        elif any(job.is_keyed for job in jobs):
+            stored = [await self._certainly_keyed(job) for job in jobs]
+        else:
+            await self._certainly(jobs)
+            stored = [Stored(job.id, is_new=True) for job in jobs]
+        if tx is None:
+            self._announce(jobs)
+        return [self._handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
+
+    async def get(self, job_id: UUID | str) -> Job:
+        """The job as it is now; raises JobNotFound."""
+        job = await self.stores.jobs.get(to_id(job_id))
+        if job is None:
+            raise JobNotFound(job_id)
+        return job
+
+    async def search(
+        self, filters: JobFilter | None = None, *, cursor: str | None = None, limit: int = 50
+    ) -> Page:
+        """A page of jobs, newest first."""
+        filters = filters or JobFilter()
+        limit = max(1, min(limit, LARGEST_PAGE))
+        secret = await self.secret()
+        before = None if cursor is None else cursors.read(secret, filters, cursor)
+        found = await self.stores.jobs.search(filters, before=before, limit=limit + 1)
+        page = found[:limit]
+        more = cursors.write(secret, filters, page[-1].id) if len(found) > limit else None
+        return Page(page, more)
+
+    async def counts(self) -> list[QueueCount]:
+        """How many jobs there are of each queue, kind and state."""
+        return await self.stores.jobs.counts()
+
+    async def attempts(self, job_id: UUID | str) -> list[Attempt]:
+        """The finished attempts that did not complete the job, in order."""
+        return await self.stores.jobs.attempts(to_id(job_id))
+
+    async def history(self, job_id: UUID | str) -> list[AuditEntry]:
+        """What was done to the job and by whom, in order."""
+        return await self.stores.audit.of_job(to_id(job_id))
+
+    async def cancel(self, job_id: UUID | str, *, reason: str = "cancelled", by: str = "client") -> State:
+        """Cancel a waiting job, or ask for a running one to stop; returns `cancelled` or `running`.
+
+        Raises WrongState when the job has ended, or when it runs and its policy refuses to stop running jobs.
+        """
+        job = await self.get(job_id)
+        running = self._may_cancel_running(job)
+        state = await self.stores.jobs.cancel(job.id, actor=by, reason=reason, running=running)
+        self.wakeups.send(CANCEL)
+        return state
+
+    async def reschedule(self, job_id: UUID | str, run_at: datetime, *, by: str = "client") -> None:
+        """Move a waiting job to another time."""
+        await self.stores.jobs.reschedule(to_id(job_id), run_at=run_at, actor=by)
+        self.wakeups.send(LATER)
+
+    async def hold(self, job_id: UUID | str, *, reason: str, by: str = "client") -> None:
+        """Put a waiting job aside until it is released."""
+        await self.stores.jobs.hold(to_id(job_id), reason=reason, actor=by)
+
+    async def release(self, job_id: UUID | str, *, by: str = "client") -> None:
+        """Let a held job go on."""
+        await self.stores.jobs.release(to_id(job_id), actor=by)
+        job = await self.get(job_id)
+        self.wakeups.send(queue_hint(job.queue), LATER)
+
+    async def retry(
+        self, job_id: UUID | str, *, reason: str, by: str = "client", delay: timedelta | float | str = 0
+    ) -> None:
+        """Give a dead job a fresh budget of attempts; raises WrongState unless it is dead."""
+        after = duration(delay, field="delay")
+        queue = await self.stores.dead_letters.retry(
+            to_id(job_id), actor=who(by), reason=why(reason), delay=after
+        )
+        self.wakeups.send(queue_hint(queue), LATER)
+
+    async def result(self, job_id: UUID | str, *, timeout: timedelta | float | None = None) -> Any:
+        """Wait for a job's end and return its result, typed if its kind is registered here."""
+        limit = None if timeout is None else duration(timeout, field="timeout")
+        job = await self.get(job_id)
+        text = await self.waiter.result_text(job.id, timeout=limit)
+        known = job.kind in self.registry
+        return self.registry.get(job.kind).decode_result(text) if known else codec.decode(text or "null")
+
+    def _handle(self, spec: HandlerSpec, stored: Stored) -> JobHandle[Any]:
+        return JobHandle(
+            id=stored.id, kind=spec.kind, is_new=stored.is_new, decode=spec.decode_result, lookup=self.lookup
+        )
+
+    async def _add_routes(self, sent: Sequence[tuple[str, HandlerSpec]]) -> None:
+        """Let workers know of queues that are not the kind's own, once for each."""
+        new = {(queue, spec.kind) for queue, spec in sent if queue != spec.queue} - self.routes
+        if new:
+            await self.stores.kinds.add_routes(sorted(new))
+            self.routes.update(new)
+
+    async def _certainly(self, jobs: Sequence[NewJob]) -> None:
+        ids = [job.id for job in jobs]
+        await until_certain(lambda: self.stores.enqueuing.enqueue(jobs), what="enqueue", ids=ids, env=self.env)
+
+    async def _certainly_keyed(self, job: NewJob) -> Stored:
+        return await until_certain(
+            lambda: self.stores.enqueuing.enqueue_keyed(job), what="enqueue", ids=[job.id], env=self.env
+        )
+
+    def _build_all(self, calls: Sequence[JobArgs[Any]]) -> list[NewJob]:
+        jobs: list[NewJob] = []
+        problems: dict[int, str] = {}
+        total = 0
+        for index, call in enumerate(calls):
+            try:
+                jobs.append(self.builder.build(call.spec, call.args_text, call.options))
+            except (InvalidJob, InvalidPolicy) as error:
+                total += 1
+                if total <= MOST_PROBLEMS:
+                    problems[index] = str(error)
+        if problems:
+            raise InvalidBatch(problems, total=total)
+        return jobs
+
+    def _announce(self, jobs: Sequence[NewJob]) -> None:
+        hints = {LATER if job.delay or job.run_at else queue_hint(job.queue) for job in jobs if not job.held_for}
+        self.wakeups.send(*hints)
+
+    async def _spec(self, kind: str) -> HandlerSpec:
+        if kind in self.registry:
+            return self.registry.get(kind)
+        for record in await self.stores.kinds.all():
+            if record.kind == kind:
+                return HandlerSpec(kind=kind, queue=record.queue, policy=_policy(record.policy))
+        raise UnknownKind(kind, known=self.registry.kinds())
+
+    def _may_cancel_running(self, job: Job) -> bool:
+        if job.kind not in self.registry:
+            return True
+        return self.builder.policy_of(self.registry.get(job.kind), job.queue).cancel_running
+
+
+def _policy(stored: Mapping[str, Any]) -> PolicyChange | None:
+    return from_json(codec.encode(dict(stored))) if stored else None
+

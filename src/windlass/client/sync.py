@@ -1,0 +1,222 @@
+"""The blocking twin of the client, for code without an event loop.
+
+Written by tools/generate_sync.py from the asynchronous one; do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+from uuid import UUID
+
+from windlass.client.dead_letters import DeadLetters
+from windlass.client.jobs import Jobs, Page
+from windlass.client.queues import Queues
+from windlass.client.sync_loop import SyncLoop
+from windlass.client.workers import Workers
+from windlass.handle import JobHandle
+from windlass.handler import JobArgs
+from windlass.job import Attempt, Job
+from windlass.options import NO_OPTIONS, JobOptions
+from windlass.states import State
+from windlass.stores.contract import (
+    AuditEntry,
+    DeadLetter,
+    JobFilter,
+    KindRecord,
+    Pause,
+    QueueCount,
+    WorkerRecord,
+)
+
+
+class App(Protocol):
+    """Where the asynchronous nouns of the running loop are found."""
+
+    @property
+    def jobs(self) -> Jobs: ...
+
+    @property
+    def dead_letters(self) -> DeadLetters: ...
+
+    @property
+    def queues(self) -> Queues: ...
+
+    @property
+    def workers(self) -> Workers: ...
+
+
+class SyncJobs:
+    """The jobs of one application, by blocking calls."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+        self._app, self._loop = app, loop
+
+    def enqueue_by_name(
+        self, kind: str, args: Mapping[str, Any] | None = None, options: JobOptions = NO_OPTIONS
+    ) -> JobHandle[Any]:
+        """Store one job by the name of its kind, which may live in another program."""
+        return self._loop.run(
+            lambda: self._app.jobs.enqueue_by_name(kind, args, options), name="sync.jobs.enqueue_by_name"
+        )
+
+    def enqueue_many(self, calls: Sequence[JobArgs[Any]], *, tx: object = None) -> list[JobHandle[Any]]:
+        """Store many jobs in one statement, all or none; the handles come in the order given.
+
+        Raises InvalidBatch that names every bad job (the first hundred), and then nothing was stored.
+        """
+        return self._loop.run(
+            lambda: self._app.jobs.enqueue_many(calls, tx=tx), name="sync.jobs.enqueue_many"
+        )
+
+    def get(self, job_id: UUID | str) -> Job:
+        """The job as it is now; raises JobNotFound."""
+        return self._loop.run(lambda: self._app.jobs.get(job_id), name="sync.jobs.get")
+
+    def search(self, filters: JobFilter | None = None, *, cursor: str | None = None, limit: int = 50) -> Page:
+        """A page of jobs, newest first."""
+        return self._loop.run(
+            lambda: self._app.jobs.search(filters, cursor=cursor, limit=limit), name="sync.jobs.search"
+        )
+
+    def counts(self) -> list[QueueCount]:
+        """How many jobs there are of each queue, kind and state."""
+        return self._loop.run(lambda: self._app.jobs.counts(), name="sync.jobs.counts")
+
+    def attempts(self, job_id: UUID | str) -> list[Attempt]:
+        """The finished attempts that did not complete the job, in order."""
+        return self._loop.run(lambda: self._app.jobs.attempts(job_id), name="sync.jobs.attempts")
+
+    def history(self, job_id: UUID | str) -> list[AuditEntry]:
+        """What was done to the job and by whom, in order."""
+        return self._loop.run(lambda: self._app.jobs.history(job_id), name="sync.jobs.history")
+
+    def cancel(self, job_id: UUID | str, *, reason: str = "cancelled", by: str = "client") -> State:
+        """Cancel a waiting job, or ask for a running one to stop; returns `cancelled` or `running`.
+
+        Raises WrongState when the job has ended, or when it runs and its policy refuses to stop running jobs.
+        """
+        return self._loop.run(
+            lambda: self._app.jobs.cancel(job_id, reason=reason, by=by), name="sync.jobs.cancel"
+        )
+
+    def reschedule(self, job_id: UUID | str, run_at: datetime, *, by: str = "client") -> None:
+        """Move a waiting job to another time."""
+        self._loop.run(lambda: self._app.jobs.reschedule(job_id, run_at, by=by), name="sync.jobs.reschedule")
+
+    def hold(self, job_id: UUID | str, *, reason: str, by: str = "client") -> None:
+        """Put a waiting job aside until it is released."""
+        self._loop.run(lambda: self._app.jobs.hold(job_id, reason=reason, by=by), name="sync.jobs.hold")
+
+    def release(self, job_id: UUID | str, *, by: str = "client") -> None:
+        """Let a held job go on."""
+        self._loop.run(lambda: self._app.jobs.release(job_id, by=by), name="sync.jobs.release")
+
+    def retry(
+        self, job_id: UUID | str, *, reason: str, by: str = "client", delay: timedelta | float | str = 0
+    ) -> None:
+        """Give a dead job a fresh budget of attempts; raises WrongState unless it is dead."""
+        self._loop.run(
+            lambda: self._app.jobs.retry(job_id, reason=reason, by=by, delay=delay), name="sync.jobs.retry"
+        )
+
+    def result(self, job_id: UUID | str, *, timeout: timedelta | float | None = None) -> Any:
+        """Wait for a job's end and return its result, typed if its kind is registered here."""
+        return self._loop.run(lambda: self._app.jobs.result(job_id, timeout=timeout), name="sync.jobs.result")
+
+
+class SyncDeadLetters:
+    """The dead letters of one application, by blocking calls."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+        self._app, self._loop = app, loop
+
+    def open(
+        self,
+        *,
+        kind: str | None = None,
+        queue: str | None = None,
+        tenant: str | None = None,
+        limit: int = 100,
+    ) -> list[DeadLetter]:
+        """Dead letters nobody has closed, newest first."""
+        return self._loop.run(
+            lambda: self._app.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit),
+            name="sync.dead_letters.open",
+        )
+
+    def of_job(self, job_id: UUID | str) -> list[DeadLetter]:
+        """Every death of one job, newest first."""
+        return self._loop.run(lambda: self._app.dead_letters.of_job(job_id), name="sync.dead_letters.of_job")
+
+    def retry(self, job_id: UUID | str, *, by: str, reason: str, delay: timedelta | float | str = 0) -> None:
+        """Run a dead job again with a fresh budget of attempts; its history and its fence go on."""
+        self._loop.run(
+            lambda: self._app.dead_letters.retry(job_id, by=by, reason=reason, delay=delay),
+            name="sync.dead_letters.retry",
+        )
+
+    def resolve(self, job_id: UUID | str, *, by: str, reason: str) -> None:
+        """Close a dead job without running it, because the matter is settled."""
+        self._loop.run(
+            lambda: self._app.dead_letters.resolve(job_id, by=by, reason=reason),
+            name="sync.dead_letters.resolve",
+        )
+
+    def ignore(self, job_id: UUID | str, *, by: str, reason: str) -> None:
+        """Close a dead job without running it, because it does not matter."""
+        self._loop.run(
+            lambda: self._app.dead_letters.ignore(job_id, by=by, reason=reason),
+            name="sync.dead_letters.ignore",
+        )
+
+
+class SyncQueues:
+    """The queues of one application, by blocking calls."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+        self._app, self._loop = app, loop
+
+    def pause(
+        self, queue: str | None = None, *, kind: str | None = None, reason: str, by: str = "client"
+    ) -> None:
+        """Stop claims of a queue, or of a kind; what runs finishes, and nothing waiting is lost."""
+        self._loop.run(
+            lambda: self._app.queues.pause(queue, kind=kind, reason=reason, by=by), name="sync.queues.pause"
+        )
+
+    def resume(self, queue: str | None = None, *, kind: str | None = None, by: str = "client") -> bool:
+        """Let a queue or a kind be claimed again; False when it was not paused."""
+        return self._loop.run(
+            lambda: self._app.queues.resume(queue, kind=kind, by=by), name="sync.queues.resume"
+        )
+
+    def pauses(self) -> list[Pause]:
+        """What is paused, by whom and why."""
+        return self._loop.run(lambda: self._app.queues.pauses(), name="sync.queues.pauses")
+
+
+class SyncWorkers:
+    """The workers of one application, by blocking calls."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+        self._app, self._loop = app, loop
+
+    def all(self, *, limit: int = 200) -> list[WorkerRecord]:
+        """Workers, the living first."""
+        return self._loop.run(lambda: self._app.workers.all(limit=limit), name="sync.workers.all")
+
+    def kinds(self) -> list[KindRecord]:
+        """Every kind that any worker has declared."""
+        return self._loop.run(lambda: self._app.workers.kinds(), name="sync.workers.kinds")
+
+
+class SyncClient:
+    """Every noun of the client, by blocking calls; raises SyncOnLoop on a running loop."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+        self.jobs = SyncJobs(app, loop)
+        self.dead_letters = SyncDeadLetters(app, loop)
+        self.queues = SyncQueues(app, loop)
+        self.workers = SyncWorkers(app, loop)

@@ -1,0 +1,83 @@
+"""Waiting for jobs to end, by hints and by looking again at growing intervals."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+
+from windlass.env import Env
+from windlass.errors import JobCancelled, JobDead, JobNotFound, ResultTimeout
+from windlass.job import JobId
+from windlass.states import FINISHED, State
+from windlass.stores.contract import Ending, Jobs
+from windlass.wakeups.contract import ANYTHING, Wakeups, done_hint
+
+FIRST_LOOK = 0.05
+LAST_LOOK = 1.0
+
+
+class Waiter:
+    """Wakes those who wait for jobs; listens only while somebody does."""
+
+    def __init__(self, jobs: Jobs, wakeups: Wakeups, env: Env) -> None:
+        self._jobs, self._wakeups, self._env = jobs, wakeups, env
+        self._bells: dict[str, set[asyncio.Event]] = {}
+        self._listener: asyncio.Task[None] | None = None
+
+    async def result_text(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
+        """The JSON text of the job's result; raises JobDead, JobCancelled, JobNotFound or ResultTimeout."""
+        hint, bell = done_hint(job_id), asyncio.Event()
+        self._bells.setdefault(hint, set()).add(bell)
+        self._start_listening()
+        try:
+            await self._jobs.note_waiter(job_id)
+            return await self._look_until_done(job_id, bell, timeout)
+        finally:
+            self._bells[hint].discard(bell)
+            if not self._bells[hint]:
+                del self._bells[hint]
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._listener is not None:
+            self._listener.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listener
+            self._listener = None
+
+    async def _look_until_done(self, job_id: JobId, bell: asyncio.Event, timeout: timedelta | None) -> str | None:
+        started, pause = self._env.monotonic(), FIRST_LOOK
+        while True:
+            bell.clear()
+            ending = await self._jobs.ending(job_id)
+            if ending is None:
+                raise JobNotFound(job_id)
+            if ending.state in FINISHED:
+                return _result(job_id, ending)
+            left = None if timeout is None else timeout.total_seconds() - (self._env.monotonic() - started)
+            if left is not None and left <= 0:
+                raise ResultTimeout(job_id, waited=timeout or timedelta(0), state=ending.state)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(bell.wait(), timeout=pause if left is None else min(pause, left))
+            pause = min(pause * 1.5, LAST_LOOK)
+
+    def _start_listening(self) -> None:
+        if self._listener is None or self._listener.done():
+            self._listener = asyncio.get_running_loop().create_task(self._wakeups.listen(self._on_hint))
+
+    def _on_hint(self, hint: str) -> None:
+        rung = self._bells.values() if hint == ANYTHING else [self._bells.get(hint, set())]
+        for bells in rung:
+            for bell in bells:
+                bell.set()
+
+
+def _result(job_id: JobId, ending: Ending) -> str | None:
+    match ending.state:
+        case State.COMPLETED:
+            return ending.result
+        case State.CANCELLED:
+            raise JobCancelled(job_id, ending.reason)
+        case _:
+            raise JobDead(job_id, ending.error)

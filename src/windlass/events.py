@@ -1,0 +1,53 @@
+"""Every event that the engine tells of: log lines, hooks and metrics all come from this catalogue."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Protocol
+
+
+class Level(IntEnum):
+    """How loud an event is, as the standard library counts."""
+
+    DEBUG = 10
+    INFO = 20
+    WARNING = 30
+    ERROR = 40
+
+
+CATALOGUE: dict[str, tuple[Level, str]] = {
+    "worker.started": (Level.INFO, "A worker has registered and begins to claim."),
+    "worker.stopping": (Level.INFO, "A worker claims no more and lets its jobs finish."),
+    "worker.stopped": (Level.INFO, "A worker has given everything back and left."),
+    "worker.replaced": (Level.WARNING, "A worker was given up for dead and goes on under a new id."),
+    "worker.buried": (Level.WARNING, "A worker was not heard of for long and is given up for dead."),
+    "worker.tainted": (Level.WARNING, "A handler ignores that its time is over and keeps its slot."),
+    "jobs.claimed": (Level.DEBUG, "A worker has received jobs."),
+    "job.started": (Level.DEBUG, "A handler begins."),
+    "job.settled": (Level.INFO, "An attempt has ended and its outcome is stored."),
+    "job.dead": (Level.ERROR, "A job is out of attempts or hopeless; a person must look."),
+    "job.rescued": (Level.WARNING, "A job was taken back from a worker that is gone."),
+    "job.expired": (Level.INFO, "Jobs were cancelled because nobody started them in time."),
+    "job.late": (Level.WARNING, "Jobs were given up because their deadline has passed."),
+    "jobs.promoted": (Level.DEBUG, "Scheduled jobs became available."),
+    "jobs.removed": (Level.INFO, "Old finished jobs were removed by retention."),
+    "claim.lost": (Level.WARNING, "A late result was refused, because the job is in other hands."),
+    "claim.released": (Level.WARNING, "A claim whose reply was lost was given back."),
+    "lease.failed": (Level.WARNING, "Leases could not be renewed; the worker claims no more until it can."),
+    "lease.recovered": (Level.INFO, "Leases can be renewed again."),
+    "rescue.postponed": (Level.WARNING, "Expired leases are left alone for a while: database or clock was away."),
+    "store.failed": (Level.WARNING, "The database could not be used; it is tried again."),
+    "duty.failed": (Level.ERROR, "A maintenance duty failed; it is tried again."),
+    "leader.elected": (Level.INFO, "This worker does the maintenance now."),
+    "leader.lost": (Level.INFO, "Another worker does the maintenance now."),
+}
+
+
+class Emit(Protocol):
+    """Tells of an event by its name in the catalogue, with its facts as fields."""
+
+    def __call__(self, event: str, /, **facts: Any) -> None: ...
+
+
+def silent(event: str, /, **facts: Any) -> None:
+    """Tell nobody."""

@@ -1,0 +1,45 @@
+"""Writes events as log lines: JSON for machines, plain for people; arguments of jobs are never among them."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+from windlass.events import CATALOGUE
+
+_log = logging.getLogger("windlass")
+
+
+def log_event(event: str, /, **facts: Any) -> None:
+    """Write an event of the catalogue at its level, with its facts as fields."""
+    level, _ = CATALOGUE[event]
+    if _log.isEnabledFor(level):
+        _log.log(level, event, extra=facts)
+
+
+def configure(*, json: bool, level: int = logging.INFO) -> None:
+    """Send log lines to the terminal: warnings and errors to standard error, the rest to standard output."""
+    renderer: Any = structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer()
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.ExtraAdder(),
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp"),
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            *([structlog.processors.EventRenamer("message")] if json else []),
+            renderer,
+        ],
+    )
+    quiet, loud = logging.StreamHandler(sys.stdout), logging.StreamHandler(sys.stderr)
+    quiet.addFilter(lambda record: record.levelno < logging.WARNING)
+    loud.setLevel(logging.WARNING)
+    for handler in (quiet, loud):
+        handler.setFormatter(formatter)
+    _log.handlers[:] = [quiet, loud]
+    _log.setLevel(level)
+    _log.propagate = False

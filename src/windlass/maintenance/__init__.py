@@ -1,0 +1,1 @@
+"""What keeps the whole going: done by one worker at a time, the leader."""

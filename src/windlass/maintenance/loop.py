@@ -1,0 +1,105 @@
+"""The regular sign of life of a worker, and the duties of the one that leads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from windlass.env import Env
+from windlass.errors import StoreError
+from windlass.events import Emit
+from windlass.maintenance.archiver import Archiver
+from windlass.maintenance.promoter import Promoter
+from windlass.maintenance.rescuer import OVERRUN, Rescuer
+from windlass.stores.contract import Look, Tick, Upkeep, Workers
+
+TICK = 5.0
+LEADER_LEASE = timedelta(seconds=15)
+SILENCE = timedelta(seconds=30)
+FORGET_AFTER = timedelta(days=7)
+BATCH = 1000
+
+Routes = frozenset[tuple[str, str]]
+
+
+class Maintenance:
+    """Ticks for every worker; promotes, rescues, expires and removes for the leader."""
+
+    def __init__(
+        self, workers: Workers, upkeep: Upkeep, promoter: Promoter, rescuer: Rescuer, archiver: Archiver, *,
+        worker_id: Callable[[], str], running: Callable[[], int], on_given_up: Callable[[], Awaitable[None]],
+        on_routes: Callable[[Routes], None], emit: Emit, env: Env,
+    ) -> None:
+        self._workers, self._upkeep = workers, upkeep
+        self._promoter, self._rescuer, self._archiver = promoter, rescuer, archiver
+        self._worker_id, self._running, self._on_given_up = worker_id, running, on_given_up
+        self._on_routes, self._emit, self._env = on_routes, emit, env
+        self.is_leader = False
+        self._promoting: asyncio.Task[None] | None = None
+        self._ticks = 0
+
+    async def run(self) -> None:
+        """Do the duties until cancelled."""
+        try:
+            while True:
+                try:
+                    await self._tick()
+                except StoreError as error:
+                    self._emit("store.failed", doing="maintenance", error=str(error))
+                except Exception as error:  # a duty that fails must not end the others
+                    self._emit("duty.failed", error=repr(error))
+                await self._env.sleep(TICK * (0.95 + 0.1 * self._env.random()))
+        finally:
+            self._stop_promoting()
+
+    def on_hint(self, hint: str) -> None:
+        """Pass on what concerns the promoter."""
+        self._promoter.on_hint(hint)
+
+    async def resign(self) -> None:
+        """Let another worker lead."""
+        self._stop_promoting()
+        if self.is_leader:
+            await self._workers.resign(self._worker_id())
+
+    async def _tick(self) -> None:
+        tick: Tick = await self._workers.tick(
+            self._worker_id(), running=self._running(), lease=LEADER_LEASE, overrun=OVERRUN
+        )
+        if not tick.is_alive:
+            await self._on_given_up()
+        else:
+            self._on_routes(tick.routes)
+        self._lead(tick.is_leader)
+        if tick.look is not None:
+            await self._serve(tick.look)
+
+    def _lead(self, is_leader: bool) -> None:
+        if is_leader is not self.is_leader:
+            self.is_leader = is_leader
+            self._emit("leader.elected" if is_leader else "leader.lost", worker=self._worker_id())
+        if not is_leader:
+            self._stop_promoting()
+        elif self._promoting is None or self._promoting.done():
+            self._promoting = asyncio.get_running_loop().create_task(self._promoter.run())
+
+    async def _serve(self, look: Look) -> None:
+        self._promoter.next_due_in(look.due_in)
+        await self._rescuer.sweep(look)
+        if look.has_unstarted:
+            self._emit("job.expired", jobs=await self._upkeep.expire(limit=BATCH))
+        if look.has_late:
+            self._emit("job.late", jobs=await self._upkeep.miss_deadlines(limit=BATCH))
+        self._ticks += 1
+        if self._ticks % 6 == 1:
+            for worker in await self._workers.bury(silence=SILENCE):
+                self._emit("worker.buried", worker=worker)
+        if await self._archiver.run_if_due():
+            await self._upkeep.forget_keys()
+            await self._workers.forget(silence=FORGET_AFTER)
+
+    def _stop_promoting(self) -> None:
+        if self._promoting is not None:
+            self._promoting.cancel()
+            self._promoting = None

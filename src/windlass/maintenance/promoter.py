@@ -1,0 +1,60 @@
+"""Makes scheduled jobs available when their time comes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+
+from windlass.env import Env
+from windlass.errors import StoreError
+from windlass.events import Emit
+from windlass.stores.contract import Upkeep
+from windlass.wakeups.contract import ANYTHING, LATER, Wakeups, queue_hint
+
+BATCH = 1000
+SHORTEST_WAIT = 0.05
+
+
+class Promoter:
+    """Sleeps until the next job is due; woken when a sooner one is stored, and by the regular look at the tables."""
+
+    def __init__(self, upkeep: Upkeep, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
+        self._upkeep, self._wakeups, self._emit, self._env = upkeep, wakeups, emit, env
+        self._poked = asyncio.Event()
+        self._due_in: float | None = 0.0
+
+    def on_hint(self, hint: str) -> None:
+        """Look again: something may be due sooner than known."""
+        if hint in (LATER, ANYTHING):
+            self._due_in = 0.0
+            self._poked.set()
+
+    def next_due_in(self, due_in: timedelta | None) -> None:
+        """What the regular look found."""
+        self._due_in = None if due_in is None else due_in.total_seconds()
+        self._poked.set()
+
+    async def run(self) -> None:
+        """Promote until cancelled."""
+        while True:
+            if self._due_in is not None and self._due_in <= 0:
+                await self._promote_due()
+            self._poked.clear()
+            wait = None if self._due_in is None else max(self._due_in, SHORTEST_WAIT)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._poked.wait()
+                    continue
+            self._due_in = 0.0
+
+    async def _promote_due(self) -> None:
+        try:
+            while queues := await self._upkeep.promote(limit=BATCH):
+                self._emit("jobs.promoted", jobs=len(queues))
+                self._wakeups.send(*map(queue_hint, set(queues)))
+            due_in = await self._upkeep.next_due()
+            self._due_in = None if due_in is None else due_in.total_seconds()
+        except StoreError as error:
+            self._emit("store.failed", doing="promote", error=str(error))
+            self._due_in = 1.0

@@ -1,0 +1,106 @@
+"""Takes jobs back from workers that are gone, but only when time itself can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from windlass.classify import ErrorClass
+from windlass.env import Env
+from windlass.events import Emit
+from windlass.job import Claim
+from windlass.outcome import Crashed, ErrorInfo, Fail, Outcome
+from windlass.settlement import Settlement
+from windlass.states import State
+from windlass.stores.contract import Claims, Look, Seized
+from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
+
+HOLD_FOR = timedelta(seconds=30)
+OVERRUN = timedelta(seconds=30)
+BATCH = 500
+JUMP = 5.0
+
+Decide = Callable[[Claim, Outcome], Awaitable[Settlement]]
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What the rescuer knew of time at one look: the database's and its own."""
+
+    database_now: datetime
+    database_started_at: datetime
+    reconnections: int
+    monotonic: float
+
+
+def why_distrust(before: Glance | None, now: Glance, *, lease: timedelta) -> str | None:
+    """The reason not to believe that expired leases were really given up; None when there is none.
+
+    After the database or the clock was away every lease looks expired, although its worker may well live.
+    """
+    if now.database_now - now.database_started_at < lease:
+        return "the database was started less than a lease ago"
+    if before is None:
+        return None
+    if now.reconnections != before.reconnections:
+        return "the connection to the database was lost"
+    drift = (now.database_now - before.database_now).total_seconds() - (now.monotonic - before.monotonic)
+    if abs(drift) > JUMP:
+        return f"the clock jumped by {drift:+.0f} s"
+    return None
+
+
+class Rescuer:
+    """Seizes expired claims and settles them by the same decision as any failure."""
+
+    def __init__(
+        self, claims: Claims, decide: Decide, *, reconnections: Callable[[], int], lease: timedelta,
+        wakeups: Wakeups, emit: Emit, env: Env,
+    ) -> None:
+        self._claims, self._decide, self._reconnections, self._lease = claims, decide, reconnections, lease
+        self._wakeups, self._emit, self._env = wakeups, emit, env
+        self._before: Glance | None = None
+        self._wait_until = 0.0
+
+    async def sweep(self, look: Look) -> int:
+        """Rescue what has expired, unless there is reason to wait; returns how many jobs."""
+        now = Glance(look.now, look.started_at, self._reconnections(), self._env.monotonic())
+        reason = why_distrust(self._before, now, lease=self._lease)
+        self._before = now
+        if reason is not None:
+            self._wait_until = now.monotonic + self._lease.total_seconds()
+            if look.has_expired:
+                self._emit("rescue.postponed", reason=reason)
+        if not look.has_expired or now.monotonic < self._wait_until:
+            return 0
+        return await self._rescue()
+
+    async def _rescue(self) -> int:
+        total = 0
+        while seized := await self._claims.seize(limit=BATCH, hold_for=HOLD_FOR, overrun=OVERRUN):
+            await self.settle(seized)
+            total += len(seized)
+        return total
+
+    async def settle(self, seized: list[Seized]) -> None:
+        """Decide about claims that were taken over, and tell who waits for them."""
+        settlements = [(one.claim, await self._decide(one.claim, _outcome(one))) for one in seized]
+        settled = await self._claims.settle(settlements)
+        hints = {done_hint(job_id) for job_id in settled.awaited}
+        for claim, settlement in settlements:
+            self._emit(
+                "job.rescued", job_id=str(claim.id), kind=claim.kind, worker=claim.worker, state=settlement.state.value
+            )
+            hints.add(queue_hint(claim.queue) if settlement.state is State.AVAILABLE else LATER)
+        self._wakeups.send(*hints)
+
+
+def _outcome(seized: Seized) -> Outcome:
+    if seized.missed_deadline:
+        error = ErrorInfo("DeadlineMissed", "the job was not finished by its deadline", ErrorClass.TIMEOUT)
+        return Fail(error, hopeless=True, timed_out=True)
+    if seized.ran_out:
+        return Crashed(seized.claim.worker)
+    message = f"the handler ran on after its time limit of {seized.claim.timeout.total_seconds():g} s"
+    return Fail(ErrorInfo("TimeoutError", message, ErrorClass.TIMEOUT), timed_out=True)

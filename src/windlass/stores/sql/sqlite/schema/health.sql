@@ -1,2 +1,0 @@
--- The time of this host, which is the database's.
-SELECT {now} AS now

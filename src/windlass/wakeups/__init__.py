@@ -1,0 +1,1 @@
+"""Hints that there is work: losing every one of them costs a poll, never a job."""

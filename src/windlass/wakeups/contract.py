@@ -1,0 +1,39 @@
+"""What services ask of a carrier of hints, and the names a hint can have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+ANYTHING = "*"
+"""Something changed, nobody knows what."""
+LATER = "later"
+"""A job was scheduled for a time to come."""
+CANCEL = "cancel"
+"""Somebody wants a running job stopped."""
+
+
+def queue_hint(queue: str) -> str:
+    """There is work in this queue."""
+    return f"queue:{queue}"
+
+
+def done_hint(job_id: object) -> str:
+    """A job that somebody waits for has ended."""
+    return f"done:{job_id}"
+
+
+class Wakeups(Protocol):
+    """Carries hints between processes, after the commit that they are about."""
+
+    def send(self, *hints: str) -> None:
+        """Pass hints on in the background; never waits and never fails."""
+        ...
+
+    async def listen(self, on_hint: Callable[[str], None]) -> None:
+        """Call back for every hint until cancelled, connecting again when need be."""
+        ...
+
+    async def close(self) -> None:
+        """Stop sending."""
+        ...

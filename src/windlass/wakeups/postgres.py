@@ -1,0 +1,80 @@
+"""Hints through LISTEN and NOTIFY."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import asyncpg
+
+from windlass.env import Env
+from windlass.errors import StoreError, StoreUnavailable
+from windlass.stores.database import Lane
+from windlass.wakeups.contract import ANYTHING
+
+CHANNEL = "windlass"
+PROBE_EVERY = 10.0
+PROBE_TIMEOUT = 5.0
+SEND_EVERY = 0.02
+
+
+class PostgresWakeups:
+    """Sends on a connection of its own, and listens on another that checks itself.
+
+    A hint of one name goes out at most fifty times a second: a notification inside every transaction would make
+    commits wait for one another.
+    """
+
+    def __init__(self, lane: Lane, connect: Callable[[], Awaitable[Any]], env: Env) -> None:
+        self._lane, self._connect, self._env = lane, connect, env
+        self._waiting: set[str] = set()
+        self._sender: asyncio.Task[None] | None = None
+
+    def send(self, *hints: str) -> None:
+        self._waiting.update(hints)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.get_running_loop().create_task(self._send_all())
+
+    async def listen(self, on_hint: Callable[[str], None]) -> None:
+        pause = 0.1
+        while True:
+            try:
+                connection = await self._connect()
+                try:
+                    await connection.add_listener(CHANNEL, lambda _c, _p, _ch, payload: on_hint(payload))
+                    # What was announced while nobody listened is found by looking once.
+                    on_hint(ANYTHING)
+                    pause = 0.1
+                    await self._watch(connection)
+                finally:
+                    connection.terminate()
+            except (StoreUnavailable, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+                await self._env.sleep(pause * (0.5 + self._env.random()))
+                pause = min(pause * 2, 5.0)
+
+    async def close(self) -> None:
+        if self._sender is not None and not self._sender.done():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._sender, timeout=1)
+
+    async def _watch(self, connection: Any) -> None:
+        """Ask on the listening session itself whether it still listens; a dead link shows in no other way."""
+        while True:
+            await self._env.sleep(PROBE_EVERY)
+            found = await connection.fetchval(
+                "SELECT count(*) FROM pg_listening_channels() AS channel WHERE channel = $1",
+                CHANNEL,
+                timeout=PROBE_TIMEOUT,
+            )
+            if not found:
+                raise ConnectionError("the session does not listen any more")
+
+    async def _send_all(self) -> None:
+        while self._waiting:
+            hints, self._waiting = self._waiting, set()
+            # A hint that cannot be sent is no loss: workers poll.
+            with suppress(StoreError):
+                await self._lane.fetch_each("wakeups/notify", [{"hint": hint} for hint in sorted(hints)])
+            await self._env.sleep(SEND_EVERY)

@@ -1,0 +1,1 @@
+"""Claiming jobs and running them."""

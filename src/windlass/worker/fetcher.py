@@ -1,0 +1,158 @@
+"""Asks the database for jobs: when there is room, as many as will soon be run, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from windlass.env import Env
+from windlass.errors import StoreError, StoreUnavailable
+from windlass.events import Emit
+from windlass.job import Claim
+from windlass.outcome import Outcome, Released
+from windlass.stores.contract import Claims, Wanted
+from windlass.worker.bell import Bell
+from windlass.worker.runner import Runner
+
+AHEAD_SECONDS = 0.1
+MOST_AHEAD = 2000
+MOST_AT_ONCE = 1000
+LOOK_FOR_STRAYS_EVERY = 1.0
+LOOK_FOR_STRAYS_SECONDS = 60.0
+
+
+class Fetcher:
+    """Keeps the runner supplied.
+
+    Besides the free slots it takes what the worker finishes in a tenth of a second, so that fast jobs come in large
+    batches and slow ones are left to whoever is free.
+    """
+
+    def __init__(
+        self, claims: Claims, runner: Runner, wanted: Sequence[Wanted], *,
+        slots: int, poll_busy: float, poll_idle: float, give_back: Callable[[Claim, Outcome], None], emit: Emit, env: Env,
+    ) -> None:
+        self._claims, self._runner, self.wanted, self._slots = claims, runner, wanted, slots
+        self._poll_busy, self._poll_idle, self._give_back = poll_busy, poll_idle, give_back
+        self._emit, self._env = emit, env
+        self.bell = Bell()
+        self.worker_id = ""
+        self.is_stopping = False
+        self.is_trusted = True
+        self._rate = 0.0
+        self._finished = 0
+        self._measured_at = env.monotonic()
+        self._unanswered: dict[UUID, float] = {}
+        self._looked_at = 0.0
+        self._is_busy = False
+
+    def note_finished(self) -> None:
+        """One more attempt has ended; there may be room."""
+        self._finished += 1
+        _, waiting = self._runner.counts()
+        if waiting * 2 <= self._ahead():
+            self.bell.ring()
+
+    def stop(self) -> None:
+        """Claim no more; a claim under way is given back when it arrives."""
+        self.is_stopping = True
+        self.bell.ring()
+
+    async def run(self) -> None:
+        """Fetch until stopped."""
+        self.bell.attach()
+        pause = 0.1
+        while not self.is_stopping:
+            try:
+                await self._fetch_or_wait()
+                pause = 0.1
+            except StoreError as error:
+                self._emit("store.failed", doing="claim", error=str(error))
+                await self.bell.wait(pause * (0.5 + self._env.random()))
+                pause = min(pause * 2, 5.0)
+
+    async def _fetch_or_wait(self) -> None:
+        if self._unanswered:
+            await self._release_strays()
+        room = self._room() if self.is_trusted else 0
+        if room < 1:
+            await self.bell.wait(self._poll_idle)
+            return
+        claims = await self._claim(room)
+        if len(claims) < room:
+            await self.bell.wait(self._poll())
+
+    async def _claim(self, room: int) -> list[Claim]:
+        claim_id = self._env.new_id()
+        self._unanswered[claim_id] = self._env.monotonic()
+        try:
+            claims = await self._claims.claim(
+                self.wanted,
+                worker=self.worker_id,
+                claim_id=claim_id,
+                limit=room,
+                suspects=0 if self._runner.has_suspect() else 1,
+            )
+        except StoreUnavailable as error:
+            if not error.was_sent:
+                del self._unanswered[claim_id]
+            raise
+        del self._unanswered[claim_id]
+        self._is_busy = bool(claims)
+        if not claims:
+            return claims
+        if self.is_stopping:
+            self._release(claims)
+            return claims
+        self._emit("jobs.claimed", jobs=len(claims), asked=room)
+        self._runner.start(claims)
+        return claims
+
+    def _release(self, claims: Sequence[Claim]) -> None:
+        for claim in claims:
+            self._give_back(claim, Released())
+
+    async def _release_strays(self) -> None:
+        """Give back what was claimed for us in a request whose reply was lost.
+
+        The database may still be at work on that request, so it is asked again for a while; after that the lease
+        has run out and the rescuer takes care of it.
+        """
+        now = self._env.monotonic()
+        if now - self._looked_at < LOOK_FOR_STRAYS_EVERY:
+            return
+        self._looked_at = now
+        strays = await self._claims.strays(self.worker_id, unanswered=list(self._unanswered))
+        for claim in strays:
+            self._emit("claim.released", job_id=str(claim.id))
+        self._release(strays)
+        self._unanswered = {
+            claim_id: sent for claim_id, sent in self._unanswered.items() if now - sent < LOOK_FOR_STRAYS_SECONDS
+        }
+
+    def _room(self) -> int:
+        active, waiting = self._runner.counts()
+        self._measure()
+        ahead = self._ahead()
+        if waiting * 2 > ahead:
+            return 0
+        return min(self._slots - active - waiting + ahead, MOST_AT_ONCE)
+
+    def _ahead(self) -> int:
+        return min(int(self._rate * AHEAD_SECONDS), MOST_AHEAD)
+
+    def _measure(self) -> None:
+        now = self._env.monotonic()
+        passed = now - self._measured_at
+        if passed < 0.005:
+            return
+        rate = self._finished / passed
+        # A quick rise and a slow fall: one slow moment must not shrink the batches of a fast queue.
+        weight = 0.5 if rate > self._rate else 1 - 0.5 ** (passed / AHEAD_SECONDS)
+        self._rate += (rate - self._rate) * min(weight, 1.0)
+        self._finished, self._measured_at = 0, now
+
+    def _poll(self) -> float:
+        base = self._poll_busy if self._is_busy else self._poll_idle
+        return base * (0.9 + 0.2 * self._env.random())
+

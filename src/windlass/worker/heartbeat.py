@@ -1,0 +1,82 @@
+"""Keeps the leases of what is in hand, and hears of jobs that are to be stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from windlass.env import Env
+from windlass.errors import StoreError
+from windlass.events import Emit
+from windlass.job import Claim, JobId
+from windlass.outcome import Released, Stopped
+from windlass.stores.contract import Claims, Renewed
+from windlass.worker.bell import Bell
+from windlass.worker.runner import Runner
+
+RETRY_AFTER = (1.0, 2.0, 4.0, 8.0)
+LOOK_FOR_CANCELS_EVERY = 0.5
+
+
+class Heartbeat:
+    """Renews on a connection of its own, so that no other work can delay it."""
+
+    def __init__(
+        self, claims: Claims, runner: Runner, *,
+        unsettled: Callable[[], Sequence[Claim]], worker_id: Callable[[], str], trust: Callable[[bool], None],
+        every: float, emit: Emit, env: Env,
+    ) -> None:
+        self._claims, self._runner, self._unsettled, self._worker_id = claims, runner, unsettled, worker_id
+        self._trust, self._every, self._emit, self._env = trust, every, emit, env
+        self.bell = Bell()
+        self._failures = 0
+
+    async def run(self) -> None:
+        """Renew until cancelled; after a failure sooner, and no new claims until it works again."""
+        self.bell.attach()
+        renew_at = self._env.monotonic() + self._every
+        while True:
+            wait = renew_at - self._env.monotonic()
+            if wait > 0 and await self.bell.wait(wait):
+                await self._look_for_cancels()
+                continue
+            renew_at = self._env.monotonic() + await self._renew_or_retry()
+
+    async def _renew_or_retry(self) -> float:
+        try:
+            await self._renew()
+        except StoreError as error:
+            self._trust(False)
+            self._emit("lease.failed", error=str(error), failures=self._failures + 1)
+            pause = RETRY_AFTER[min(self._failures, len(RETRY_AFTER) - 1)]
+            self._failures += 1
+            return min(pause, self._every)
+        if self._failures:
+            self._failures = 0
+            self._emit("lease.recovered")
+        self._trust(True)
+        return self._every
+
+    async def _renew(self) -> None:
+        claims = [*self._runner.claims(), *self._unsettled()]
+        if claims:
+            self._apply(await self._claims.renew(claims))
+
+    def _apply(self, renewed: Renewed) -> None:
+        for job_id in renewed.lost:
+            # What was settled meanwhile is not in hand any more, and so not lost.
+            if self._runner.abandon(job_id, Released("claim lost")) is not None:
+                self._emit("claim.lost", job_id=str(job_id))
+        for job_id, reason in renewed.cancel.items():
+            self._runner.stop_job(job_id, Stopped(reason))
+
+    async def _look_for_cancels(self) -> None:
+        if not self._runner.claims():
+            return
+        try:
+            asked: dict[JobId, tuple[int, str]] = await self._claims.cancel_requests(self._worker_id())
+        except StoreError as error:
+            self._emit("store.failed", doing="look for cancel requests", error=str(error))
+            return
+        for job_id, (_, reason) in asked.items():
+            self._runner.stop_job(job_id, Stopped(reason))
+        await self._env.sleep(LOOK_FOR_CANCELS_EVERY)

@@ -1,0 +1,218 @@
+"""Runs handlers, each in a slot and under its time limit, and turns whatever happens into an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import partial
+
+from windlass import context as contexts
+from windlass.classify import ErrorClass, Rules, classify
+from windlass.env import Env
+from windlass.error_text import error_info
+from windlass.errors import Cancel, Hopeless, InvalidArguments, InvalidPayload, Retry, Snooze
+from windlass.job import Claim, JobId
+from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped
+from windlass.registry import HandlerSpec, Registry
+from windlass.worker.running import Running, RunningContext
+from windlass.worker.threads import ThreadPool
+
+Finish = Callable[[Claim, Outcome], None]
+
+
+class Runner:
+    """Holds the slots of a worker: `async def` handlers run on the handlers' loop, `def` handlers in threads.
+
+    Claims beyond the slots wait here. Every method may be called from any thread.
+    """
+
+    def __init__(
+        self, registry: Registry, *, slots: int, finish: Finish, rules: Rules, result_limit: int, env: Env
+    ) -> None:
+        self._registry, self._slots, self._finish, self._rules = registry, slots, finish, rules
+        self._result_limit, self._env = result_limit, env
+        self._waiting: deque[Running] = deque()
+        self._in_hand: dict[JobId, Running] = {}
+        self._active = 0
+        self._lock = threading.Lock()
+        self._threads = ThreadPool(slots)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        # What a job sets in its context must not be seen by another, so each starts from a copy of this one.
+        self._base = contextvars.copy_context()
+
+    def use_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run `async def` handlers on this loop."""
+        self._loop = loop
+
+    def start(self, claims: Sequence[Claim]) -> None:
+        """Take claims over and run each as soon as a slot is free."""
+        with self._lock:
+            for claim in claims:
+                running = Running(claim, self._registry.get(claim.kind))
+                self._in_hand[claim.id] = running
+                self._waiting.append(running)
+        self._pump()
+
+    def claims(self) -> list[Claim]:
+        """Every claim in hand whose lease must be kept."""
+        with self._lock:
+            return [running.claim for running in self._in_hand.values() if not running.is_abandoned]
+
+    def counts(self) -> tuple[int, int]:
+        """How many handlers run, and how many claims wait for a slot."""
+        return self._active, len(self._waiting)
+
+    def has_suspect(self) -> bool:
+        """Whether a job that may kill its worker is in hand."""
+        with self._lock:
+            return any(running.claim.is_suspect for running in self._in_hand.values())
+
+    def stop_job(self, job_id: JobId, outcome: Outcome) -> None:
+        """Ask one handler to stop."""
+        running = self._in_hand.get(job_id)
+        if running is not None:
+            running.stop(outcome)
+
+    def abandon(self, job_id: JobId, outcome: Outcome) -> Claim | None:
+        """Stop one handler and want nothing of it any more; returns its claim, None if it is not in hand."""
+        with self._lock:
+            running = self._in_hand.get(job_id)
+            if running is None or running.is_abandoned:
+                return None
+            running.is_abandoned = True
+        running.stop(outcome)
+        return running.claim
+
+    def take_back_waiting(self) -> list[Claim]:
+        """Give up the claims that wait for a slot; returns them."""
+        with self._lock:
+            waiting, self._waiting = list(self._waiting), deque()
+            for running in waiting:
+                del self._in_hand[running.claim.id]
+        return [running.claim for running in waiting]
+
+    def overdue(self, *, grace: timedelta) -> list[Claim]:
+        """Claims whose handler has ignored its time limit for longer than `grace`."""
+        now = self._env.monotonic()
+        with self._lock:
+            return [
+                running.claim
+                for running in self._in_hand.values()
+                if running.started is not None
+                and not running.is_abandoned
+                and now - running.started > (running.claim.timeout + grace).total_seconds()
+            ]
+
+    def close(self) -> None:
+        """Let idle threads end."""
+        self._threads.close()
+
+    def _pump(self) -> None:
+        """Start what fits into the free slots."""
+        on_loop: list[Running] = []
+        with self._lock:
+            while self._waiting and self._active < self._slots:
+                running = self._waiting.popleft()
+                self._active += 1
+                if running.spec.is_async:
+                    on_loop.append(running)
+                else:
+                    self._threads.submit(partial(self._run_in_thread, running))
+        if on_loop:
+            self._start_on_loop(on_loop)
+
+    def _start_on_loop(self, batch: list[Running]) -> None:
+        assert self._loop is not None, "use_loop comes before start"
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is self._loop:
+            self._start_tasks(batch)
+        else:
+            self._loop.call_soon_threadsafe(self._start_tasks, batch)
+
+    def _start_tasks(self, batch: list[Running]) -> None:
+        loop = self._loop
+        assert loop is not None
+        for running in batch:
+            running.loop = loop
+            running.task = loop.create_task(self._run_on_loop(running), context=self._base.copy())
+
+    async def _run_on_loop(self, running: Running) -> None:
+        self._done(running, await self._attempt_async(running))
+
+    def _run_in_thread(self, running: Running) -> None:
+        self._done(running, self._base.copy().run(self._attempt, running))
+
+    def _done(self, running: Running, outcome: Outcome) -> None:
+        with self._lock:
+            self._active -= 1
+            if self._in_hand.get(running.claim.id) is running:
+                del self._in_hand[running.claim.id]
+        if not running.is_abandoned:
+            self._finish(running.claim, outcome)
+        self._pump()
+
+    async def _attempt_async(self, running: Running) -> Outcome:
+        spec, limit = running.spec, asyncio.timeout(running.claim.timeout.total_seconds())
+        running.started = self._env.monotonic()
+        if running.stop_outcome is not None:
+            return running.stop_outcome
+        contexts.enter(own := RunningContext(running))
+        try:
+            arguments = spec.unpack(running.claim.args)
+            async with limit:
+                assert spec.function is not None
+                value = await (spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments))
+            return self._completed(spec, value)
+        except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
+            if limit.expired():
+                return timed_out(running.claim, error)
+            return self._outcome_of(error, running)
+
+    def _attempt(self, running: Running) -> Outcome:
+        spec = running.spec
+        running.started = self._env.monotonic()
+        if running.stop_outcome is not None:
+            return running.stop_outcome
+        contexts.enter(own := RunningContext(running))
+        try:
+            arguments = spec.unpack(running.claim.args)
+            assert spec.function is not None
+            value = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
+            return self._completed(spec, value)
+        except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
+            return self._outcome_of(error, running)
+
+    def _completed(self, spec: HandlerSpec, value: object) -> Outcome:
+        try:
+            return Complete(spec.encode_result(value, limit_bytes=self._result_limit))
+        except InvalidPayload as error:
+            return Fail(error_info(error, error_class=ErrorClass.RESULT_INVALID), hopeless=True)
+
+    def _outcome_of(self, error: BaseException, running: Running) -> Outcome:
+        if running.stop_outcome is not None and isinstance(error, asyncio.CancelledError | Cancel):
+            return running.stop_outcome
+        match error:
+            case Snooze():
+                return Snoozed(error.delay)
+            case Cancel():
+                return Stopped(error.reason)
+        found = classify(error, self._rules, now=self._env.wall())
+        info = error_info(error, error_class=found.error_class, code=found.code, status=found.status)
+        hopeless = isinstance(error, Hopeless | InvalidArguments)
+        after = error.after if isinstance(error, Retry) else found.retry_after
+        return Fail(info, hopeless=hopeless, retry_after=after)
+
+
+def timed_out(claim: Claim, error: BaseException | None = None) -> Fail:
+    """The outcome of an attempt whose time limit is over."""
+    seconds = claim.timeout.total_seconds()
+    told = error_info(error, error_class=ErrorClass.TIMEOUT).traceback if error is not None else ""
+    message = f"the handler did not finish within its time limit of {seconds:g} s"
+    return Fail(ErrorInfo("TimeoutError", message, ErrorClass.TIMEOUT, traceback=told), timed_out=True)

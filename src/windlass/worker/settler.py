@@ -1,0 +1,103 @@
+"""Writes what attempts came to, many at a time, as fast as the database takes them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from windlass.env import Env
+from windlass.errors import StoreBusy, StoreUnavailable
+from windlass.events import Emit
+from windlass.job import Claim
+from windlass.outcome import Complete, Outcome
+from windlass.settlement import Settlement
+from windlass.states import State
+from windlass.stores.contract import Claims, Settled
+from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
+from windlass.worker.bell import Bell
+
+MOST_AT_ONCE = 1000
+
+Decide = Callable[[Claim, Outcome], Settlement]
+
+
+class Settler:
+    """Buffers outcomes and records them; what arrives while one batch is written makes the next batch."""
+
+    def __init__(self, claims: Claims, decide: Decide, *, wakeups: Wakeups, emit: Emit, env: Env) -> None:
+        self._claims, self._decide, self._wakeups, self._emit, self._env = claims, decide, wakeups, emit, env
+        self._offered: deque[tuple[Claim, Outcome]] = deque()
+        self._bell = Bell()
+        self._writing: list[tuple[Claim, Outcome]] = []
+        self.settled = 0
+        self.lost = 0
+
+    def offer(self, claim: Claim, outcome: Outcome) -> None:
+        """Hand an outcome in, from any thread."""
+        self._offered.append((claim, outcome))
+        self._bell.ring()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything handed in is written."""
+        return not self._offered and not self._writing
+
+    def unsettled(self) -> list[Claim]:
+        """Claims whose outcome waits to be written."""
+        return [claim for claim, _ in [*self._writing, *self._offered]]
+
+    async def run(self) -> None:
+        """Write outcomes until cancelled."""
+        self._bell.attach()
+        if self._offered:
+            self._bell.ring()
+        while True:
+            await self._bell.wait()
+            while self._offered:
+                self._writing = [self._offered.popleft() for _ in range(min(len(self._offered), MOST_AT_ONCE))]
+                await self._write(self._writing)
+                self._writing = []
+
+    async def _write(self, batch: Sequence[tuple[Claim, Outcome]]) -> None:
+        completed = [(claim, outcome.result) for claim, outcome in batch if isinstance(outcome, Complete)]
+        others = [
+            (claim, self._decide(claim, outcome)) for claim, outcome in batch if not isinstance(outcome, Complete)
+        ]
+        if completed:
+            self._tell(await self._until_written(lambda: self._claims.complete(completed)))
+        if others:
+            self._tell(await self._until_written(lambda: self._claims.settle(others)))
+            self._announce(others)
+
+    async def _until_written(self, write: Callable[[], Awaitable[Settled]]) -> Settled:
+        # The epoch makes a settlement safe to repeat, so it is sent until the database has answered.
+        pause = 0.05
+        while True:
+            try:
+                return await write()
+            except (StoreUnavailable, StoreBusy) as error:
+                self._emit("store.failed", doing="settle", error=str(error))
+            await self._env.sleep(pause * (0.5 + self._env.random()))
+            pause = min(pause * 2, 5.0)
+
+    def _tell(self, settled: Settled) -> None:
+        self.settled += len(settled.done)
+        self.lost += len(settled.lost)
+        for job_id in settled.lost:
+            self._emit("claim.lost", job_id=str(job_id))
+        if settled.awaited:
+            self._wakeups.send(*map(done_hint, settled.awaited))
+
+    def _announce(self, settled: Sequence[tuple[Claim, Settlement]]) -> None:
+        hints = set()
+        for claim, settlement in settled:
+            facts = {"job_id": str(claim.id), "kind": claim.kind, "attempt": claim.attempt}
+            self._emit("job.settled", **facts, state=settlement.state.value, status=settlement.attempt_status)
+            if settlement.state is State.DEAD:
+                self._emit("job.dead", **facts, reason=settlement.reason)
+            elif settlement.state is State.SCHEDULED:
+                hints.add(LATER)
+            elif settlement.state is State.AVAILABLE:
+                hints.add(queue_hint(claim.queue))
+        if hints:
+            self._wakeups.send(*hints)

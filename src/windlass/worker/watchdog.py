@@ -1,0 +1,33 @@
+"""Sees to it that time limits hold even where a handler ignores them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from windlass.env import Env
+from windlass.events import Emit
+from windlass.job import Claim
+from windlass.outcome import Outcome
+from windlass.worker.runner import Runner, timed_out
+
+LOOK_EVERY = 0.5
+GRACE = timedelta(seconds=5)
+
+
+async def watch_time_limits(
+    runner: Runner, finish: Callable[[Claim, Outcome], None], *, emit: Emit, env: Env
+) -> None:
+    """Ask handlers in threads to stop at their limit; fail those that ignore it, whatever they are.
+
+    A thread cannot be killed and a coroutine can refuse to be cancelled: such a handler keeps its slot, but its job
+    goes on elsewhere and its late result is refused.
+    """
+    while True:
+        await env.sleep(LOOK_EVERY)
+        for claim in runner.overdue(grace=timedelta(0)):
+            runner.stop_job(claim.id, timed_out(claim))
+        for claim in runner.overdue(grace=GRACE):
+            if runner.abandon(claim.id, timed_out(claim)) is not None:
+                emit("worker.tainted", job_id=str(claim.id), kind=claim.kind)
+                finish(claim, timed_out(claim))

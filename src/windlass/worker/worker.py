@@ -1,0 +1,295 @@
+"""A worker: starts its parts on a thread of their own, and stops them so that nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from windlass.classify import Rules
+from windlass.env import Env
+from windlass.errors import StoreUnavailable
+from windlass.events import Emit
+from windlass.job import Claim
+from windlass.outcome import Outcome, Released
+from windlass.registry import Registry
+from windlass.stores.contract import Claims, KindRecord, Kinds, NewWorker, Wanted, Workers
+from windlass.wakeups.contract import ANYTHING, CANCEL, Wakeups, queue_hint
+from windlass.worker.fetcher import Fetcher
+from windlass.worker.heartbeat import Heartbeat
+from windlass.worker.runner import Runner
+from windlass.worker.settler import Decide, Settler
+from windlass.worker.watchdog import watch_time_limits
+
+STOP_GRACE = 2.0
+
+Routes = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a worker is to do, and by which numbers."""
+
+    new_id: Callable[[], str]
+    describe: Callable[[str], NewWorker]
+    registry: Registry
+    kinds: tuple[KindRecord, ...]
+    wanted: Callable[[Routes], tuple[Wanted, ...]]
+    decide: Decide
+    rules: Rules
+    concurrency: int
+    result_limit: int
+    renew_every: timedelta
+    poll_busy: timedelta
+    poll_idle: timedelta
+    shutdown_grace: timedelta
+
+
+class Duties(Protocol):
+    """Maintenance that a worker does beside its jobs."""
+
+    async def run(self) -> None:
+        """Do the duties until cancelled."""
+        ...
+
+    def on_hint(self, hint: str) -> None:
+        """Something has happened that may concern a duty."""
+        ...
+
+    async def resign(self) -> None:
+        """Let another worker take over."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The worker's own connections, made on the engine's loop."""
+
+    fetching: Claims
+    settling: Claims
+    beating: Claims
+    workers: Workers
+    kinds: Kinds
+    wakeups: Wakeups
+    duties: Callable[[Worker], Duties]
+    close: Callable[[], Awaitable[None]]
+
+
+class Worker:
+    """Claims and runs jobs until it is stopped.
+
+    The engine has a thread and an event loop of its own, where no handler ever runs: one that blocks cannot cost a
+    lease. `run` belongs on the loop where `async def` handlers are to run.
+    """
+
+    def __init__(
+        self, plan: Plan, connect: Callable[[], Awaitable[Parts]], *,
+        loop_factory: Callable[[], asyncio.AbstractEventLoop] | None, emit: Emit, env: Env,
+    ) -> None:
+        self._plan, self._connect, self._loop_factory, self._emit, self._env = plan, connect, loop_factory, emit, env
+        self.id = plan.new_id()
+        self.started = threading.Event()
+        self._stop = threading.Event()
+        self._engine_loop: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._runner = Runner(
+            plan.registry, slots=plan.concurrency, finish=self._finish, rules=plan.rules,
+            result_limit=plan.result_limit, env=env,
+        )
+        self._settler: Settler | None = None
+        self._fetcher: Fetcher | None = None
+
+    @property
+    def running(self) -> int:
+        """How many handlers run now."""
+        return self._runner.counts()[0]
+
+    @property
+    def settled(self) -> int:
+        """How many outcomes this worker has stored."""
+        return self._settler.settled if self._settler else 0
+
+    @property
+    def fenced(self) -> int:
+        """How many late outcomes of this worker were refused."""
+        return self._settler.lost if self._settler else 0
+
+    async def run(self) -> None:
+        """Work until stopped; cancelling this stops it gracefully, too."""
+        loop = asyncio.get_running_loop()
+        self._runner.use_loop(loop)
+        ended: asyncio.Future[None] = loop.create_future()
+        thread = threading.Thread(target=self._run_engine, args=(loop, ended), name="windlass-engine", daemon=True)
+        thread.start()
+        try:
+            await asyncio.shield(ended)
+        except asyncio.CancelledError:
+            self.stop()
+            await asyncio.shield(ended)
+            raise
+        finally:
+            thread.join(timeout=5)
+            self._runner.close()
+
+    def stop(self) -> None:
+        """Claim no more, let running jobs finish, give the rest back; callable from any thread or signal handler."""
+        self._stop.set()
+        loop, stopping = self._engine_loop, self._stopping
+        if loop is not None and stopping is not None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(stopping.set)
+
+    def _run_engine(self, handlers_loop: asyncio.AbstractEventLoop, ended: asyncio.Future[None]) -> None:
+        error: BaseException | None = None
+        try:
+            with asyncio.Runner(loop_factory=self._loop_factory) as runner:
+                runner.run(self._engine())
+        except BaseException as caught:  # carried over to whoever awaits run()
+            error = caught
+
+        def tell() -> None:
+            if ended.done():
+                return
+            if error is None:
+                ended.set_result(None)
+            else:
+                ended.set_exception(error)
+
+        with suppress(RuntimeError):
+            handlers_loop.call_soon_threadsafe(tell)
+
+    async def _engine(self) -> None:
+        self._engine_loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        if self._stop.is_set():
+            return
+        parts = await self._start()
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            settler, fetcher, heartbeat, duties = self._assemble(parts)
+            tasks = [
+                asyncio.create_task(settler.run(), name="settler"),
+                asyncio.create_task(heartbeat.run(), name="heartbeat"),
+                asyncio.create_task(duties.run(), name="duties"),
+                asyncio.create_task(parts.wakeups.listen(self._ear(fetcher, heartbeat, duties)), name="wakeups"),
+                asyncio.create_task(
+                    watch_time_limits(self._runner, self._finish, emit=self._emit, env=self._env), name="watchdog"
+                ),
+            ]
+            fetching = asyncio.create_task(fetcher.run(), name="fetcher")
+            self.started.set()
+            await self._until_stopped([*tasks, fetching])
+            await self._shut_down(parts, fetcher, fetching, settler)
+            await duties.resign()
+            await parts.workers.retire(self.id, state="stopped")
+            self._emit("worker.stopped", worker=self.id, settled=settler.settled, fenced=settler.lost)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await parts.close()
+
+    async def _start(self) -> Parts:
+        """Connect and register, waiting for a database that is not there yet."""
+        pause = 0.1
+        while True:
+            try:
+                parts = await self._connect()
+                await parts.workers.register(self._plan.describe(self.id))
+                await parts.kinds.declare(self._plan.kinds)
+            except StoreUnavailable as error:
+                self._emit("store.failed", doing="start", error=str(error))
+                if self._stop.is_set():
+                    raise
+                await self._env.sleep(pause)
+                pause = min(pause * 2, 5.0)
+                continue
+            self._emit("worker.started", worker=self.id, kinds=[kind.kind for kind in self._plan.kinds])
+            return parts
+
+    def _assemble(self, parts: Parts) -> tuple[Settler, Fetcher, Heartbeat, Duties]:
+        plan, emit, env = self._plan, self._emit, self._env
+        settler = Settler(parts.settling, plan.decide, wakeups=parts.wakeups, emit=emit, env=env)
+        fetcher = Fetcher(
+            parts.fetching, self._runner, plan.wanted(frozenset()), slots=plan.concurrency,
+            poll_busy=plan.poll_busy.total_seconds(), poll_idle=plan.poll_idle.total_seconds(),
+            give_back=settler.offer, emit=emit, env=env,
+        )
+        fetcher.worker_id = self.id
+
+        def trust(is_trusted: bool) -> None:
+            if fetcher.is_trusted is not is_trusted:
+                fetcher.is_trusted = is_trusted
+                fetcher.bell.ring()
+
+        heartbeat = Heartbeat(
+            parts.beating, self._runner, unsettled=settler.unsettled, worker_id=lambda: self.id, trust=trust,
+            every=plan.renew_every.total_seconds(), emit=emit, env=env,
+        )
+        self._settler, self._fetcher = settler, fetcher
+        return settler, fetcher, heartbeat, parts.duties(self)
+
+    def _ear(self, fetcher: Fetcher, heartbeat: Heartbeat, duties: Duties) -> Callable[[str], None]:
+        def hear(hint: str) -> None:
+            if hint == ANYTHING or any(hint == queue_hint(pair.queue) for pair in fetcher.wanted):
+                fetcher.bell.ring()
+            if hint in (CANCEL, ANYTHING):
+                heartbeat.bell.ring()
+            duties.on_hint(hint)
+
+        return hear
+
+    async def _until_stopped(self, tasks: list[asyncio.Task[None]]) -> None:
+        assert self._stopping is not None
+        stopping = asyncio.create_task(self._stopping.wait())
+        done, _ = await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        for task in done - {stopping}:
+            task.result()
+            raise AssertionError(f"the worker's {task.get_name()} ended although nobody stopped it")
+
+    async def _shut_down(
+        self, parts: Parts, fetcher: Fetcher, fetching: asyncio.Task[None], settler: Settler
+    ) -> None:
+        self._emit("worker.stopping", worker=self.id, running=self.running)
+        fetcher.stop()
+        # A claim under way is waited for and given back: cut off, its jobs would wait for their leases to run out.
+        await fetching
+        for claim in self._runner.take_back_waiting():
+            settler.offer(claim, Released())
+        await self._drained(settler, self._plan.shutdown_grace.total_seconds())
+        for claim in self._runner.claims():
+            self._runner.stop_job(claim.id, Released())
+        await self._drained(settler, STOP_GRACE)
+        for claim in self._runner.claims():
+            if self._runner.abandon(claim.id, Released()) is not None:
+                settler.offer(claim, Released())
+        await self._drained(settler, self._plan.shutdown_grace.total_seconds())
+
+    async def _drained(self, settler: Settler, seconds: float) -> None:
+        give_up = self._env.monotonic() + seconds
+        while (self._runner.claims() or not settler.is_idle) and self._env.monotonic() < give_up:
+            await self._env.sleep(0.01)
+
+    async def replace_identity(self, parts_workers: Workers) -> None:
+        """Go on under a new id after having been given up for dead; claims in hand stay guarded by their epochs."""
+        old, self.id = self.id, self._plan.new_id()
+        await parts_workers.register(self._plan.describe(self.id))
+        if self._fetcher is not None:
+            self._fetcher.worker_id = self.id
+        self._emit("worker.replaced", old=old, worker=self.id)
+
+    def use_routes(self, routes: Routes) -> None:
+        """Look into these queues as well."""
+        wanted = self._plan.wanted(routes)
+        if self._fetcher is not None and self._fetcher.wanted != wanted:
+            self._fetcher.wanted = wanted
+            self._fetcher.bell.ring()
+
+    def _finish(self, claim: Claim, outcome: Outcome) -> None:
+        assert self._settler is not None and self._fetcher is not None, "claims come only after the start"
+        self._settler.offer(claim, outcome)
+        self._fetcher.note_finished()

@@ -1,0 +1,3 @@
+"""The contract's tests about upkeep, on both stores."""
+
+from windlass.testing.contract.upkeep import *  # noqa: F403 -- pytest collects what is imported here
