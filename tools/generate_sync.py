@@ -1,4 +1,7 @@
-"""Writes the blocking twin of the client, `windlass/client/sync.py`; `--check` only tells whether it is current."""
+"""Writes the blocking twin of the client, `windlass/client/sync.py`.
+
+`--check` only tells whether it is current.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ def main() -> int:
 
 def generate() -> str:
     """The source of the twin."""
-    classes, imports = [], {"from typing import Any, Protocol", "from windlass.client.sync_loop import SyncLoop"}
+    classes, imports = (
+        [],
+        {"from typing import Any, Protocol", "from windlass.client.sync_loop import SyncLoop"},
+    )
     for module, name in NOUNS:
         tree = ast.parse((CLIENT / f"{module}.py").read_text())
         imports |= used_imports(tree)
@@ -52,7 +58,9 @@ def generate() -> str:
         found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
         classes.append(twin(module, found))
     imports.add("from windlass.client.jobs import Page")
-    properties = "\n\n".join(f"    @property\n    def {module}(self) -> {name}: ..." for module, name in NOUNS)
+    properties = "\n\n".join(
+        f"    @property\n    def {module}(self) -> {name}: ..." for module, name in NOUNS
+    )
     head = HEAD.format(imports="\n".join(sorted(imports)), properties=properties)
     return head + "\n\n" + "\n\n\n".join(classes) + "\n\n\n" + whole()
 
@@ -65,13 +73,16 @@ def used_imports(tree: ast.Module) -> set[str]:
 
 def twin(module: str, cls: ast.ClassDef) -> str:
     """The blocking class of one noun."""
-    methods = [node for node in cls.body if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_")]
+    methods = [
+        node for node in cls.body if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_")
+    ]
     body = "\n\n".join(method(module, node) for node in methods if node.name not in NOT_FOR_PEOPLE)
     doc = ast.get_docstring(cls)
     assert doc is not None
     return (
         f'class Sync{cls.name}:\n    """{doc.replace("from one event loop", "by blocking calls")}"""\n\n'
-        f"    def __init__(self, app: App, loop: SyncLoop) -> None:\n        self._app, self._loop = app, loop\n\n{body}"
+        f"    def __init__(self, app: App, loop: SyncLoop) -> None:\n"
+        f"        self._app, self._loop = app, loop\n\n{body}"
     )
 
 
@@ -96,7 +107,7 @@ def whole() -> str:
     """The class that holds all nouns."""
     made = "\n".join(f"        self.{module} = Sync{name}(app, loop)" for module, name in NOUNS)
     return (
-        'class SyncClient:\n    """Every noun of the client, by blocking calls; raises SyncOnLoop on a running loop."""\n\n'
+        'class SyncClient:\n    """Every noun, by blocking calls; raises SyncOnLoop where an event loop runs."""\n\n'
         f"    def __init__(self, app: App, loop: SyncLoop) -> None:\n{made}\n"
     )
 
@@ -106,7 +117,11 @@ def formatted(text: str) -> str:
     for arguments in (["check", "--select", "F401,I", "--fix", "-q"], ["format", "-q"]):
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(TARGET), "-"],
-            input=text, capture_output=True, text=True, check=False, cwd=ROOT,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
         )
         text = done.stdout or text
     return text

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Unpack, overload
+from typing import Any, Concatenate, Unpack, overload
 
 from windlass.assembly import WorkerOptions, make_worker
 from windlass.client.building import Builder
@@ -20,7 +20,7 @@ from windlass.client.queues import Queues
 from windlass.client.sync import SyncClient
 from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
-from windlass.connect import GENERAL_CONNECTIONS, Connections, hide_password, open_connections, stores_on
+from windlass.connect import Connections, hide_password, open_connections
 from windlass.durations import Duration, duration
 from windlass.env import SYSTEM, Env
 from windlass.events import Emit
@@ -33,9 +33,9 @@ from windlass.policy import PolicyChange, PolicyFields
 from windlass.profile import DEFAULT, Profile
 from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn, describe
 from windlass.settings import Settings
-from windlass.stores.joining import enqueue_in
-from windlass.stores.ready import ReadyLane
 from windlass.worker.worker import Worker
+
+GENERAL_CONNECTIONS = 5
 
 
 @dataclass
@@ -70,18 +70,44 @@ class Windlass:
         self._sync_loop = SyncLoop()
         self.sync = SyncClient(self, self._sync_loop)
 
+    # A coroutine is also a result, so these overlap; the first that fits is meant.
     @overload
-    def job(self, function: Callable[P, Any], /) -> Any: ...
+    def job(  # type: ignore[overload-overlap]  # see above
+        self, function: Callable[Concatenate[C, P], Coroutine[Any, Any, R]], /
+    ) -> AsyncHandler[P, R]: ...
+
+    @overload
+    def job(  # type: ignore[overload-overlap]  # see above
+        self, function: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> AsyncHandler[P, R]: ...
+
+    @overload
+    def job(self, function: Callable[Concatenate[C, P], R], /) -> PlainHandler[P, R]: ...
+
+    @overload
+    def job(self, function: Callable[P, R], /) -> PlainHandler[P, R]: ...
 
     @overload
     def job(
-        self, *, kind: str | None = None, queue: str = DEFAULT_QUEUE, runs_in: RunsIn | None = None,
-        aliases: Sequence[str] = (), **policy: Unpack[PolicyFields],
+        self,
+        *,
+        kind: str | None = None,
+        queue: str = DEFAULT_QUEUE,
+        runs_in: RunsIn | None = None,
+        aliases: Sequence[str] = (),
+        **policy: Unpack[PolicyFields],
     ) -> JobDecorator: ...
 
-    def job(
-        self, function: Callable[..., Any] | None = None, /, *, kind: str | None = None, queue: str = DEFAULT_QUEUE,
-        runs_in: RunsIn | None = None, aliases: Sequence[str] = (), **policy: Unpack[PolicyFields],
+    def job(  # type: ignore[misc]  # the keywords of the last overload are checked there
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        kind: str | None = None,
+        queue: str = DEFAULT_QUEUE,
+        runs_in: RunsIn | None = None,
+        aliases: Sequence[str] = (),
+        **policy: Any,
     ) -> Any:
         """Register a function as the handler of a kind.
 
@@ -131,9 +157,15 @@ class Windlass:
         return self._here().connections
 
     def worker(
-        self, *, queues: Sequence[str] | None = None, kinds: Sequence[str] | None = None,
-        concurrency: int | None = None, worker_id: str | None = None, shutdown_grace: Duration | None = None,
-        poll_busy: Duration | None = None, poll_idle: Duration | None = None,
+        self,
+        *,
+        queues: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        concurrency: int | None = None,
+        worker_id: str | None = None,
+        shutdown_grace: Duration | None = None,
+        poll_busy: Duration | None = None,
+        poll_idle: Duration | None = None,
     ) -> Worker:
         """A worker for this application's handlers; `await worker.run()` on the loop they are to run on."""
 
@@ -150,8 +182,12 @@ class Windlass:
             poll_idle=length("poll_idle", poll_idle),
         )
         return make_worker(
-            options, registry=self.registry, builder=self._builder,
-            connect=lambda: open_connections(self.url, env=self._env), emit=self._emit, env=self._env,
+            options,
+            registry=self.registry,
+            builder=self._builder,
+            connect=lambda: open_connections(self.url, env=self._env),
+            emit=self._emit,
+            env=self._env,
         )
 
     @asynccontextmanager
@@ -217,13 +253,18 @@ class Windlass:
 
         async def join(transaction: object, jobs: Sequence[NewJob]) -> list[Stored]:
             await ready()
-            return await enqueue_in(transaction, jobs, url=self.url)
+            return await connections.join(transaction, jobs)
 
-        lane = ReadyLane(connections.database.lane("general", size=GENERAL_CONNECTIONS), ready)
-        single = ReadyLane(connections.database.lane("enqueue"), ready)
         client = make_client(
-            stores_on(lane), stores_on(single).enqueuing, connections.wakeups, registry=self.registry,
-            builder=self._builder, lookup=_Lookup(self), join=join, secret=secret, env=self._env,
+            connections.stores_when(ready, "general", size=GENERAL_CONNECTIONS),
+            connections.stores_when(ready, "enqueue").enqueuing,
+            connections.wakeups,
+            registry=self.registry,
+            builder=self._builder,
+            lookup=_Lookup(self),
+            join=join,
+            secret=secret,
+            env=self._env,
         )
         held = _Open(connections, client)
         return held
@@ -284,5 +325,3 @@ class _Lookup:
 
     def cancel_sync(self, job_id: JobId, *, reason: str) -> None:
         self.app._sync_loop.run(lambda: self.cancel(job_id, reason=reason), name="cancel_sync")
-
-

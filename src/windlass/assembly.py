@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import psutil
 
-from windlass.version import VERSION
 from windlass.client.building import Builder
 from windlass.connect import Connections
 from windlass.env import Env
@@ -28,6 +27,7 @@ from windlass.policy import Policy, PolicyChange, for_job, from_json, resolve, t
 from windlass.registry import HandlerSpec, Registry
 from windlass.settlement import Settlement, settle
 from windlass.stores.contract import KindRecord, Kinds, NewWorker, Wanted
+from windlass.version import VERSION
 from windlass.worker.identity import boot_id, worker_id
 from windlass.worker.worker import Duties, Parts, Plan, Routes, Worker
 
@@ -46,8 +46,13 @@ class WorkerOptions:
 
 
 def make_worker(
-    options: WorkerOptions, *, registry: Registry, builder: Builder, connect: Callable[[], Connections],
-    emit: Emit, env: Env,
+    options: WorkerOptions,
+    *,
+    registry: Registry,
+    builder: Builder,
+    connect: Callable[[], Connections],
+    emit: Emit,
+    env: Env,
 ) -> Worker:
     """A worker that is ready to run; nothing is connected yet."""
     specs = _chosen(registry, options)
@@ -77,18 +82,18 @@ def make_worker(
 
 
 def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
-    specs = [
-        spec
-        for spec in registry.handled()
-        if options.kinds is None or spec.kind in options.kinds
-    ]
+    specs = [spec for spec in registry.handled() if options.kinds is None or spec.kind in options.kinds]
     for kind in options.kinds or ():
         registry.get(kind)
     if not specs:
-        raise InvalidSettings("there is nothing to work on: no handler is registered, or none of the kinds asked for")
+        raise InvalidSettings(
+            "there is nothing to work on: no handler is registered, or none of the kinds asked for"
+        )
     for spec in specs:
         if spec.runs_in == "process":
-            raise InvalidSettings(f"{spec.kind!r} asks for a process of its own, which this release cannot give it")
+            raise InvalidSettings(
+                f"{spec.kind!r} asks for a process of its own, which this release cannot give it"
+            )
     return specs
 
 
@@ -133,16 +138,29 @@ async def _parts(
     wakeups = connections.wakeups
     promoter = Promoter(keeping.upkeep, wakeups, emit=emit, env=env)
     rescuer = Rescuer(
-        keeping.claims, StoredPolicies(keeping.kinds, env).decide, reconnections=lambda: connections.database.reconnections,
-        lease=lease, wakeups=wakeups, emit=emit, env=env,
+        keeping.claims,
+        StoredPolicies(keeping.kinds, env).decide,
+        reconnections=lambda: connections.database.reconnections,
+        lease=lease,
+        wakeups=wakeups,
+        emit=emit,
+        env=env,
     )
     archiver = Archiver(keeping.upkeep, general, emit=emit, env=env)
 
     def duties(worker: Worker) -> Duties:
         return Maintenance(
-            keeping.workers, keeping.upkeep, promoter, rescuer, archiver, worker_id=lambda: worker.id,
-            running=lambda: worker.running, on_given_up=lambda: worker.replace_identity(keeping.workers),
-            on_routes=worker.use_routes, emit=emit, env=env,
+            keeping.workers,
+            keeping.upkeep,
+            promoter,
+            rescuer,
+            archiver,
+            worker_id=lambda: worker.id,
+            running=lambda: worker.running,
+            on_given_up=lambda: worker.replace_identity(keeping.workers),
+            on_routes=worker.use_routes,
+            emit=emit,
+            env=env,
         )
 
     return Parts(

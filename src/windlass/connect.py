@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from windlass.env import Env
 from windlass.errors import InvalidSettings
+from windlass.job import NewJob, Stored
 from windlass.stores import migrate
 from windlass.stores.audit import AuditStore
 from windlass.stores.claims import ClaimStore
@@ -18,9 +19,11 @@ from windlass.stores.database import Database, Lane
 from windlass.stores.dead_letters import DeadLetterStore
 from windlass.stores.enqueuing import EnqueuingStore
 from windlass.stores.jobs import JobStore
+from windlass.stores.joining import enqueue_in
 from windlass.stores.kinds import KindStore
 from windlass.stores.postgres import Postgres
 from windlass.stores.queues import QueueStore
+from windlass.stores.ready import ReadyLane
 from windlass.stores.sqlite import Sqlite
 from windlass.stores.sqlite_file import open_file
 from windlass.stores.upkeep import UpkeepStore
@@ -28,8 +31,6 @@ from windlass.stores.workers import WorkerStore
 from windlass.wakeups.contract import Wakeups
 from windlass.wakeups.postgres import PostgresWakeups
 from windlass.wakeups.sqlite import SqliteWakeups
-
-GENERAL_CONNECTIONS = 5
 
 
 def open_database(url: str, *, clock: Callable[[], datetime] | None = None) -> Database:
@@ -95,12 +96,21 @@ def _take_pooled(url: str) -> tuple[str, bool]:
 class Connections:
     """Everything that one event loop holds open."""
 
+    url: str
     database: Database
     wakeups: Wakeups
 
     def stores(self, purpose: str, *, size: int = 1) -> Stores:
         """Every store, on the connections kept for one purpose."""
         return stores_on(self.database.lane(purpose, size=size))
+
+    def stores_when(self, ready: Callable[[], Awaitable[None]], purpose: str, *, size: int = 1) -> Stores:
+        """The same, waiting for `ready` before every use."""
+        return stores_on(ReadyLane(self.database.lane(purpose, size=size), ready))
+
+    async def join(self, transaction: object, jobs: Sequence[NewJob]) -> list[Stored]:
+        """Store jobs inside a transaction that the caller opened on this database."""
+        return await enqueue_in(transaction, jobs, url=self.url)
 
     async def prepare(self) -> None:
         """See that the tables are there: a file of our own is brought up to date, a server must be already."""
@@ -111,7 +121,7 @@ class Connections:
 
     async def secret(self) -> bytes:
         """A secret of this installation, made when first asked for."""
-        lane = self.database.lane("general", size=GENERAL_CONNECTIONS)
+        lane = self.database.lane("schema")
         await lane.fetch("schema/set_fact", key="secret", value=secrets.token_hex(32))
         return bytes.fromhex((await lane.fetch("schema/get_fact", key="secret"))[0]["value"])
 
@@ -125,6 +135,6 @@ def open_connections(url: str, *, env: Env, clock: Callable[[], datetime] | None
     """The connections of the running event loop; each is opened when first used."""
     database = open_database(url, clock=clock)
     if isinstance(database, Postgres):
-        return Connections(database, PostgresWakeups(database.lane("hints"), database.connect, env))
+        return Connections(url, database, PostgresWakeups(database.lane("hints"), database.connect, env))
     assert isinstance(database, Sqlite)
-    return Connections(database, SqliteWakeups(database.file.path))
+    return Connections(url, database, SqliteWakeups(database.file.path))

@@ -52,7 +52,9 @@ class Env:
     monotonic: Callable[[], float] = time.monotonic
     random: Callable[[], float] = _system_random.random
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    new_id: Callable[[], UUID] = field(default_factory=lambda: UuidMaker(time.time_ns, _system_random.getrandbits))
+    new_id: Callable[[], UUID] = field(
+        default_factory=lambda: UuidMaker(time.time_ns, _system_random.getrandbits)
+    )
 
 
 SYSTEM = Env()

@@ -134,7 +134,9 @@ class ClaimLost(WindlassError):
     """The job is no longer held under this claim; nothing was written."""
 
     def __init__(self, job_ids: Sequence[object]) -> None:
-        super().__init__(f"claim lost on {', '.join(map(str, job_ids))}: another worker holds it or it was settled")
+        super().__init__(
+            f"claim lost on {', '.join(map(str, job_ids))}: another worker holds it or it was settled"
+        )
         self.job_ids = tuple(job_ids)
 
 
@@ -167,7 +169,9 @@ class ResultTimeout(WindlassError):
     """The job did not finish within the time given; it goes on regardless."""
 
     def __init__(self, job_id: object, *, waited: timedelta, state: str) -> None:
-        super().__init__(f"job {job_id} is still {state} after {waited.total_seconds():g} s; it goes on without you")
+        super().__init__(
+            f"job {job_id} is still {state} after {waited.total_seconds():g} s; it goes on without you"
+        )
         self.job_id, self.waited, self.state = job_id, waited, state
 
 
@@ -176,7 +180,9 @@ class OutcomeUnknown(WindlassError):
 
     def __init__(self, what: str, ids: Sequence[object]) -> None:
         shown = ", ".join(map(str, ids[:3])) + (" …" if len(ids) > 3 else "")
-        super().__init__(f"the connection broke during {what} of {shown}: it may or may not have happened; look it up")
+        super().__init__(
+            f"the connection broke during {what} of {shown}: it may or may not have happened; look it up"
+        )
         self.what, self.ids = what, tuple(ids)
 
 

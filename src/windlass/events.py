@@ -35,7 +35,10 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "claim.released": (Level.WARNING, "A claim whose reply was lost was given back."),
     "lease.failed": (Level.WARNING, "Leases could not be renewed; the worker claims no more until it can."),
     "lease.recovered": (Level.INFO, "Leases can be renewed again."),
-    "rescue.postponed": (Level.WARNING, "Expired leases are left alone for a while: database or clock was away."),
+    "rescue.postponed": (
+        Level.WARNING,
+        "Expired leases are left alone for a while: database or clock was away.",
+    ),
     "store.failed": (Level.WARNING, "The database could not be used; it is tried again."),
     "duty.failed": (Level.ERROR, "A maintenance duty failed; it is tried again."),
     "leader.elected": (Level.INFO, "This worker does the maintenance now."),

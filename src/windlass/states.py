@@ -39,7 +39,9 @@ class Transition:
     sql: str
 
 
-def _arrows(verb: str, sources: tuple[State | None, ...], targets: tuple[State, ...], sql: str) -> list[Transition]:
+def _arrows(
+    verb: str, sources: tuple[State | None, ...], targets: tuple[State, ...], sql: str
+) -> list[Transition]:
     return [Transition(verb, source, target, sql) for source in sources for target in targets]
 
 
@@ -54,7 +56,9 @@ TRANSITIONS: tuple[Transition, ...] = tuple(
     + _arrows("release", (_S.HELD,), (_S.SCHEDULED, _S.AVAILABLE), "jobs/release")
     + _arrows("claim", (_S.AVAILABLE,), (_S.RUNNING,), "jobs/claim")
     + _arrows("complete", (_S.RUNNING,), (_S.COMPLETED,), "jobs/complete")
-    + _arrows("settle", (_S.RUNNING,), (_S.SCHEDULED, _S.HELD, _S.AVAILABLE, _S.DEAD, _S.CANCELLED), "jobs/settle")
+    + _arrows(
+        "settle", (_S.RUNNING,), (_S.SCHEDULED, _S.HELD, _S.AVAILABLE, _S.DEAD, _S.CANCELLED), "jobs/settle"
+    )
     + _arrows("cancel", _WAITING_ROWS, (_S.CANCELLED,), "jobs/cancel")
     + _arrows("expire", _WAITING_ROWS, (_S.CANCELLED,), "jobs/expire")
     + _arrows("miss deadline", _WAITING_ROWS, (_S.DEAD,), "jobs/miss_deadline")

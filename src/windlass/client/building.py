@@ -12,7 +12,7 @@ from windlass.env import Env
 from windlass.errors import InvalidPayload
 from windlass.job import JobId, NewJob
 from windlass.options import JobOptions
-from windlass.policy import Policy, PolicyChange, change, duration, for_job, merge, resolve, to_json
+from windlass.policy import Policy, PolicyChange, duration, for_job, merge, resolve, to_json
 from windlass.profile import Profile
 from windlass.registry import HandlerSpec
 
@@ -50,7 +50,9 @@ class Builder:
             name=_key("name", options.name),
             description=_text("description", options.description),
             tags=_tags(options),
-            metadata=None if options.metadata is None else codec.encode(dict(options.metadata), what="metadata"),
+            metadata=None
+            if options.metadata is None
+            else codec.encode(dict(options.metadata), what="metadata"),
             policy=to_json(own),
             max_attempts=own.fields.get("max_attempts"),
             timeout=own.fields.get("timeout"),
@@ -86,7 +88,9 @@ class Builder:
         if value is None:
             return None
         if not isinstance(value, datetime):
-            raise InvalidPayload(f"{option} must be a datetime, not {type(value).__name__}", pointer=f"/{option}")
+            raise InvalidPayload(
+                f"{option} must be a datetime, not {type(value).__name__}", pointer=f"/{option}"
+            )
         if value.tzinfo is None:
             raise InvalidPayload(
                 f"{option} has no time zone: write datetime(…, tzinfo=UTC) so that it means one moment",
@@ -107,13 +111,12 @@ class Builder:
 
 def _own_policy(options: JobOptions) -> PolicyChange:
     named = {name: getattr(options, name) for name in _POLICY_OPTIONS if getattr(options, name) is not None}
-    further = options.policy
-    if further is not None and not isinstance(further, PolicyChange):
-        further = PolicyChange(dict(further))
-    return merge(further, PolicyChange(named)) if further else (PolicyChange(named) if named else change())
+    return merge(options.policy, PolicyChange(named)) if options.policy else PolicyChange(named)
 
 
-def _uniqueness(spec: HandlerSpec, args_text: str, options: JobOptions) -> tuple[str | None, timedelta | None]:
+def _uniqueness(
+    spec: HandlerSpec, args_text: str, options: JobOptions
+) -> tuple[str | None, timedelta | None]:
     if options.unique is None or options.unique is False:
         if options.unique_for is not None:
             raise InvalidPayload("unique_for needs unique as well: a key, or True", pointer="/unique_for")

@@ -36,9 +36,16 @@ class Client:
 
 
 def make_client(
-    stores: Stores, enqueuing: Enqueuing, wakeups: Wakeups, *,
-    registry: Registry, builder: Builder, lookup: Lookup, join: Joiner,
-    secret: Callable[[], Awaitable[bytes]], env: Env,
+    stores: Stores,
+    enqueuing: Enqueuing,
+    wakeups: Wakeups,
+    *,
+    registry: Registry,
+    builder: Builder,
+    lookup: Lookup,
+    join: Joiner,
+    secret: Callable[[], Awaitable[bytes]],
+    env: Env,
 ) -> Client:
     """Put a client together; `enqueuing` has connections of its own for single jobs that are stored together."""
     coalescer = Coalescer(
@@ -47,7 +54,15 @@ def make_client(
         )
     )
     jobs = Jobs(
-        stores=stores, registry=registry, builder=builder, coalescer=coalescer, wakeups=wakeups,
-        waiter=Waiter(stores.jobs, wakeups, env), lookup=lookup, join=join, secret=secret, env=env,
+        stores=stores,
+        registry=registry,
+        builder=builder,
+        coalescer=coalescer,
+        wakeups=wakeups,
+        waiter=Waiter(stores.jobs, wakeups, env),
+        lookup=lookup,
+        join=join,
+        secret=secret,
+        env=env,
     )
     return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs))

@@ -35,5 +35,7 @@ def read(secret: bytes, filters: JobFilter, cursor: str) -> JobId:
 
 
 def _sign(secret: bytes, filters: JobFilter, last: bytes) -> bytes:
-    search = codec.canonical({name: str(value) for name, value in asdict(filters).items() if value is not None})
+    search = codec.canonical(
+        {name: str(value) for name, value in asdict(filters).items() if value is not None}
+    )
     return hmac.new(secret, last + search, hashlib.sha256).digest()[:_SIGNATURE_BYTES]

@@ -19,7 +19,12 @@ class DeadLetters:
     jobs: Jobs
 
     async def open(
-        self, *, kind: str | None = None, queue: str | None = None, tenant: str | None = None, limit: int = 100
+        self,
+        *,
+        kind: str | None = None,
+        queue: str | None = None,
+        tenant: str | None = None,
+        limit: int = 100,
     ) -> list[DeadLetter]:
         """Dead letters nobody has closed, newest first."""
         stores = self.jobs.stores
@@ -37,8 +42,12 @@ class DeadLetters:
 
     async def resolve(self, job_id: UUID | str, *, by: str, reason: str) -> None:
         """Close a dead job without running it, because the matter is settled."""
-        await self.jobs.stores.dead_letters.resolve(to_id(job_id), actor=who(by), reason=why(reason), ignored=False)
+        await self.jobs.stores.dead_letters.resolve(
+            to_id(job_id), actor=who(by), reason=why(reason), ignored=False
+        )
 
     async def ignore(self, job_id: UUID | str, *, by: str, reason: str) -> None:
         """Close a dead job without running it, because it does not matter."""
-        await self.jobs.stores.dead_letters.resolve(to_id(job_id), actor=who(by), reason=why(reason), ignored=True)
+        await self.jobs.stores.dead_letters.resolve(
+            to_id(job_id), actor=who(by), reason=why(reason), ignored=True
+        )

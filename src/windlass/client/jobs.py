@@ -21,7 +21,7 @@ from windlass.env import Env
 from windlass.errors import InvalidBatch, InvalidJob, InvalidPolicy, JobNotFound, UnknownKind
 from windlass.handle import JobHandle, Lookup
 from windlass.handler import JobArgs
-from windlass.job import Attempt, Job, JobId, NewJob, Stored
+from windlass.job import Attempt, Job, NewJob, Stored
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.policy import PolicyChange, from_json
 from windlass.registry import HandlerSpec, Registry
@@ -63,7 +63,9 @@ class Jobs:
     env: Env
     routes: set[tuple[str, str]] = field(default_factory=set)
 
-    async def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS) -> JobHandle[Any]:
+    async def enqueue(
+        self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS
+    ) -> JobHandle[Any]:
         """Store one job of a registered kind; committed when this returns."""
         job = self.builder.build(spec, args_text, options)
         await self._add_routes([(job.queue, spec)])
@@ -193,7 +195,9 @@ class Jobs:
 
     async def _certainly(self, jobs: Sequence[NewJob]) -> None:
         ids = [job.id for job in jobs]
-        await until_certain(lambda: self.stores.enqueuing.enqueue(jobs), what="enqueue", ids=ids, env=self.env)
+        await until_certain(
+            lambda: self.stores.enqueuing.enqueue(jobs), what="enqueue", ids=ids, env=self.env
+        )
 
     async def _certainly_keyed(self, job: NewJob) -> Stored:
         return await until_certain(
@@ -216,7 +220,9 @@ class Jobs:
         return jobs
 
     def _announce(self, jobs: Sequence[NewJob]) -> None:
-        hints = {LATER if job.delay or job.run_at else queue_hint(job.queue) for job in jobs if not job.held_for}
+        hints = {
+            LATER if job.delay or job.run_at else queue_hint(job.queue) for job in jobs if not job.held_for
+        }
         self.wakeups.send(*hints)
 
     async def _spec(self, kind: str) -> HandlerSpec:
@@ -235,4 +241,3 @@ class Jobs:
 
 def _policy(stored: Mapping[str, Any]) -> PolicyChange | None:
     return from_json(codec.encode(dict(stored))) if stored else None
-

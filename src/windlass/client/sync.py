@@ -213,7 +213,7 @@ class SyncWorkers:
 
 
 class SyncClient:
-    """Every noun of the client, by blocking calls; raises SyncOnLoop on a running loop."""
+    """Every noun, by blocking calls; raises SyncOnLoop where an event loop runs."""
 
     def __init__(self, app: App, loop: SyncLoop) -> None:
         self.jobs = SyncJobs(app, loop)

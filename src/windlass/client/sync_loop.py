@@ -39,7 +39,9 @@ class SyncLoop:
         with self._starting:
             if self._loop is None or self._pid != os.getpid():
                 self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
-                thread = threading.Thread(target=_serve, args=(self._loop,), name="windlass-sync", daemon=True)
+                thread = threading.Thread(
+                    target=_serve, args=(self._loop,), name="windlass-sync", daemon=True
+                )
                 thread.start()
             return self._loop
 

@@ -46,7 +46,9 @@ class Waiter:
                 await self._listener
             self._listener = None
 
-    async def _look_until_done(self, job_id: JobId, bell: asyncio.Event, timeout: timedelta | None) -> str | None:
+    async def _look_until_done(
+        self, job_id: JobId, bell: asyncio.Event, timeout: timedelta | None
+    ) -> str | None:
         started, pause = self._env.monotonic(), FIRST_LOOK
         while True:
             bell.clear()

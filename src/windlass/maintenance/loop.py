@@ -27,9 +27,19 @@ class Maintenance:
     """Ticks for every worker; promotes, rescues, expires and removes for the leader."""
 
     def __init__(
-        self, workers: Workers, upkeep: Upkeep, promoter: Promoter, rescuer: Rescuer, archiver: Archiver, *,
-        worker_id: Callable[[], str], running: Callable[[], int], on_given_up: Callable[[], Awaitable[None]],
-        on_routes: Callable[[Routes], None], emit: Emit, env: Env,
+        self,
+        workers: Workers,
+        upkeep: Upkeep,
+        promoter: Promoter,
+        rescuer: Rescuer,
+        archiver: Archiver,
+        *,
+        worker_id: Callable[[], str],
+        running: Callable[[], int],
+        on_given_up: Callable[[], Awaitable[None]],
+        on_routes: Callable[[Routes], None],
+        emit: Emit,
+        env: Env,
     ) -> None:
         self._workers, self._upkeep = workers, upkeep
         self._promoter, self._rescuer, self._archiver = promoter, rescuer, archiver

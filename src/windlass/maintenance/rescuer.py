@@ -55,8 +55,15 @@ class Rescuer:
     """Seizes expired claims and settles them by the same decision as any failure."""
 
     def __init__(
-        self, claims: Claims, decide: Decide, *, reconnections: Callable[[], int], lease: timedelta,
-        wakeups: Wakeups, emit: Emit, env: Env,
+        self,
+        claims: Claims,
+        decide: Decide,
+        *,
+        reconnections: Callable[[], int],
+        lease: timedelta,
+        wakeups: Wakeups,
+        emit: Emit,
+        env: Env,
     ) -> None:
         self._claims, self._decide, self._reconnections, self._lease = claims, decide, reconnections, lease
         self._wakeups, self._emit, self._env = wakeups, emit, env
@@ -90,7 +97,11 @@ class Rescuer:
         hints = {done_hint(job_id) for job_id in settled.awaited}
         for claim, settlement in settlements:
             self._emit(
-                "job.rescued", job_id=str(claim.id), kind=claim.kind, worker=claim.worker, state=settlement.state.value
+                "job.rescued",
+                job_id=str(claim.id),
+                kind=claim.kind,
+                worker=claim.worker,
+                state=settlement.state.value,
             )
             hints.add(queue_hint(claim.queue) if settlement.state is State.AVAILABLE else LATER)
         self._wakeups.send(*hints)

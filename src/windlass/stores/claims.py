@@ -85,7 +85,8 @@ class ClaimStore:
     async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
         found = await self.lane.fetch("jobs/cancel_requests", worker=worker)
         return {
-            rows.job_id(row["id"]): (row["lease_epoch"], row["cancel_reason"] or "cancel requested") for row in found
+            rows.job_id(row["id"]): (row["lease_epoch"], row["cancel_reason"] or "cancel requested")
+            for row in found
         }
 
     async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
@@ -122,7 +123,9 @@ class ClaimStore:
 
 
 def _guards(claims: Sequence[Claim]) -> list[Values]:
-    return [{"job_id": claim.id, "epoch": claim.epoch} for claim in sorted(claims, key=lambda claim: claim.id)]
+    return [
+        {"job_id": claim.id, "epoch": claim.epoch} for claim in sorted(claims, key=lambda claim: claim.id)
+    ]
 
 
 def _settlement(claim: Claim, settlement: Settlement) -> dict[str, Any]:
@@ -170,7 +173,9 @@ async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlem
     dead = [{"job_id": claim.id, "epoch": claim.epoch} for claim, done in settled if done.state is State.DEAD]
     await connection.fetch_each("dead_letters/record", dead)
     failures = [pair for pair in settled if pair[1].attempt_status in _FAILURES]
-    await audit.record(connection, [_failure_line(*pair, is_stopped=pair[0].id in stopped) for pair in failures])
+    await audit.record(
+        connection, [_failure_line(*pair, is_stopped=pair[0].id in stopped) for pair in failures]
+    )
 
 
 def _failure_line(claim: Claim, settlement: Settlement, *, is_stopped: bool) -> audit.Line:
@@ -194,6 +199,10 @@ async def _take_over(connection: Connection, expired: Sequence[Row], hold_for: t
         [{"job_id": row["id"], "epoch": row["lease_epoch"], "hold_for": hold_for} for row in expired],
     )
     return [
-        Seized(rows.claim(row), ran_out=why[rows.job_id(row["id"])][0], missed_deadline=why[rows.job_id(row["id"])][1])
+        Seized(
+            rows.claim(row),
+            ran_out=why[rows.job_id(row["id"])][0],
+            missed_deadline=why[rows.job_id(row["id"])][1],
+        )
         for row in found
     ]

@@ -328,7 +328,9 @@ class Upkeep(Protocol):
         """Give up waiting jobs whose deadline has passed."""
         ...
 
-    async def delete_finished(self, state: State, *, older_than: timedelta, after: UUID, limit: int) -> UUID | None:
+    async def delete_finished(
+        self, state: State, *, older_than: timedelta, after: UUID, limit: int
+    ) -> UUID | None:
         """Remove a batch of ended jobs; returns where to go on, None when there are no more."""
         ...
 
@@ -340,7 +342,9 @@ class Upkeep(Protocol):
 class DeadLetters(Protocol):
     """Jobs that a person must look at."""
 
-    async def open(self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int) -> list[DeadLetter]:
+    async def open(
+        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+    ) -> list[DeadLetter]:
         """Dead letters nobody has closed, newest first."""
         ...
 

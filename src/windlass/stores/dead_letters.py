@@ -21,7 +21,9 @@ class DeadLetterStore:
 
     lane: Lane
 
-    async def open(self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int) -> list[DeadLetter]:
+    async def open(
+        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+    ) -> list[DeadLetter]:
         found = await self.lane.fetch("dead_letters/open", kind=kind, queue=queue, tenant=tenant, limit=limit)
         return [rows.dead_letter(row) for row in found]
 
@@ -31,12 +33,16 @@ class DeadLetterStore:
     async def retry(self, job_id: JobId, *, actor: str, reason: str, delay: timedelta) -> str:
         values = {"job_id": job_id, "delay": delay, "no_delay": _NO_DELAY}
         to_state = State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE
-        return await self._close("retry", values, status="retried", actor=actor, reason=reason, to_state=to_state)
+        return await self._close(
+            "retry", values, status="retried", actor=actor, reason=reason, to_state=to_state
+        )
 
     async def resolve(self, job_id: JobId, *, actor: str, reason: str, ignored: bool) -> None:
         values = {"job_id": job_id, "why": reason}
         status = "ignored" if ignored else "resolved"
-        await self._close("resolve", values, status=status, actor=actor, reason=reason, to_state=State.RESOLVED)
+        await self._close(
+            "resolve", values, status=status, actor=actor, reason=reason, to_state=State.RESOLVED
+        )
 
     async def _close(
         self, verb: str, values: dict[str, object], *, status: str, actor: str, reason: str, to_state: State

@@ -90,7 +90,9 @@ async def _reserve(connection: Connection, job: NewJob, key: str) -> JobId | Non
 
 
 async def _reserve_window(connection: Connection, job: NewJob, key: str, length: timedelta) -> JobId | None:
-    taken = await connection.fetch("keys/reserve_window", tenant=job.tenant, key=key, length=length, job_id=job.id)
+    taken = await connection.fetch(
+        "keys/reserve_window", tenant=job.tenant, key=key, length=length, job_id=job.id
+    )
     if taken:
         return None
     holder = await connection.fetch("keys/find_window", tenant=job.tenant, key=key)

@@ -67,7 +67,13 @@ class JobStore:
         await self._act("release", {"job_id": job_id}, actor=actor, to_state=None)
 
     async def _act(
-        self, verb: str, values: dict[str, Any], *, actor: str, to_state: State | None, reason: str | None = None
+        self,
+        verb: str,
+        values: dict[str, Any],
+        *,
+        actor: str,
+        to_state: State | None,
+        reason: str | None = None,
     ) -> None:
         async with self.lane.transaction() as connection:
             found = await connection.fetch_each(f"jobs/{verb}", [values])

@@ -23,7 +23,9 @@ class KindStore:
         await self.lane.fetch_each("kinds/declare", [_values(record) for record in ordered])
 
     async def add_routes(self, routes: Sequence[tuple[str, str]]) -> None:
-        await self.lane.fetch_each("kinds/add_route", [{"queue": queue, "kind": kind} for queue, kind in sorted(routes)])
+        await self.lane.fetch_each(
+            "kinds/add_route", [{"queue": queue, "kind": kind} for queue, kind in sorted(routes)]
+        )
 
     async def all(self) -> list[KindRecord]:
         return [rows.kind(row) for row in await self.lane.fetch("kinds/all")]

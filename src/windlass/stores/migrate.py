@@ -87,5 +87,7 @@ async def _refuse_strangers(database: Database, known: Sequence[Migration]) -> s
                 f"the tables have migration {row['number']:04} {row['name']} of a newer release: upgrade Windlass here"
             )
         if migration.checksum != row["checksum"]:
-            raise SchemaMismatch(f"migration {migration.number:04} {migration.name} was altered after it was applied")
+            raise SchemaMismatch(
+                f"migration {migration.number:04} {migration.name} was altered after it was applied"
+            )
     return {row["number"] for row in applied}

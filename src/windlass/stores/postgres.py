@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import asyncpg
 
@@ -76,8 +76,12 @@ def dialect(*, clock: bool = False) -> Dialect:
 def translate(error: BaseException) -> StoreError:
     """The driver's error in our words; the caller raises it `from` the original."""
     match error:
-        case asyncpg.UndefinedTableError() | asyncpg.InvalidSchemaNameError() | asyncpg.UndefinedColumnError():
-            return SchemaMismatch(f"the database lacks Windlass's tables ({error}): run 'windlass db migrate'")
+        case (
+            asyncpg.UndefinedTableError() | asyncpg.InvalidSchemaNameError() | asyncpg.UndefinedColumnError()
+        ):
+            return SchemaMismatch(
+                f"the database lacks Windlass's tables ({error}): run 'windlass db migrate'"
+            )
         case asyncpg.LockNotAvailableError() | asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
             return StoreBusy(f"PostgreSQL could not take a lock in time: {error}")
         case asyncpg.PostgresConnectionError() | asyncpg.OperatorInterventionError():
@@ -85,7 +89,7 @@ def translate(error: BaseException) -> StoreError:
         case asyncpg.InsufficientResourcesError():
             return StoreUnavailable(f"PostgreSQL is out of resources: {error}")
         case asyncpg.InterfaceError() | OSError() | TimeoutError():
-            return StoreUnavailable(f"PostgreSQL cannot be reached: {error or type(error).__name__}")
+            return StoreUnavailable(f"PostgreSQL cannot be reached: {error!r}")
         case _:
             return StoreError(f"PostgreSQL refused a statement: {error}")
 
@@ -93,7 +97,9 @@ def translate(error: BaseException) -> StoreError:
 class Postgres:
     """One PostgreSQL database, as seen from one event loop."""
 
-    def __init__(self, url: str, *, clock: Callable[[], datetime] | None = None, pooled: bool = False) -> None:
+    def __init__(
+        self, url: str, *, clock: Callable[[], datetime] | None = None, pooled: bool = False
+    ) -> None:
         self.url, self.pooled, self.clock = url, pooled, clock
         self.dialect = dialect(clock=clock is not None)
         self.reconnections = 0
@@ -231,7 +237,8 @@ class PostgresConnection:
         statement = self._dialect.statement(name)
         if self._clock is not None:
             values["clock"] = self._clock()
-        return await self.driver.fetch(statement.sql, *[values[value] for value in statement.values])
+        found: Any = await self.driver.fetch(statement.sql, *[values[value] for value in statement.values])
+        return cast("Sequence[Row]", found)
 
     async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
         if not rows:
@@ -240,4 +247,5 @@ class PostgresConnection:
         given = {value: [row[value] for row in rows] for value in statement.values if value != "clock"}
         if self._clock is not None:
             given["clock"] = self._clock()  # type: ignore[assignment]  # the one value that is not an array
-        return await self.driver.fetch(statement.sql, *[given[value] for value in statement.values])
+        found: Any = await self.driver.fetch(statement.sql, *[given[value] for value in statement.values])
+        return cast("Sequence[Row]", found)

@@ -17,7 +17,9 @@ class QueueStore:
 
     async def pause(self, *, queue: str | None, kind: str | None, actor: str, reason: str) -> None:
         async with self.lane.transaction() as connection:
-            await connection.fetch("queues/pause", queue=queue or "", kind=kind or "", by=actor, reason=reason)
+            await connection.fetch(
+                "queues/pause", queue=queue or "", kind=kind or "", by=actor, reason=reason
+            )
             await audit.record(connection, [_line("paused", queue, kind, actor=actor, reason=reason)])
 
     async def resume(self, *, queue: str | None, kind: str | None, actor: str) -> bool:

@@ -10,7 +10,16 @@ import msgspec
 
 from windlass.job import Attempt, Claim, Job, JobId
 from windlass.states import State
-from windlass.stores.contract import AuditEntry, DeadLetter, Ending, KindRecord, Look, Pause, QueueCount, WorkerRecord
+from windlass.stores.contract import (
+    AuditEntry,
+    DeadLetter,
+    Ending,
+    KindRecord,
+    Look,
+    Pause,
+    QueueCount,
+    WorkerRecord,
+)
 from windlass.stores.database import Row
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -56,7 +56,11 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
 }
 
 DIALECT = Dialect(
-    "sqlite", "windlass_", _MACROS, numbered=False, wall_clock="CAST(strftime('%s', 'now') AS integer) * 1000000"
+    "sqlite",
+    "windlass_",
+    _MACROS,
+    numbered=False,
+    wall_clock="CAST(strftime('%s', 'now') AS integer) * 1000000",
 )
 
 
@@ -203,7 +207,8 @@ def _work(
     statement: Statement, rows: Sequence[Values], clock: Callable[[], int]
 ) -> Callable[[sqlite3.Connection], list[Row]]:
     def run(connection: sqlite3.Connection) -> list[Row]:
-        now, found = clock(), []
+        now = clock()
+        found: list[Row] = []
         for row in rows:
             bound = {name: now if name == "clock" else adapt(row[name]) for name in statement.values}
             # RETURNING rows must all be read, or the statement does not finish.

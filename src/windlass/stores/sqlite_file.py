@@ -19,7 +19,9 @@ from typing import Any
 from windlass.errors import InvalidSettings, StoreBusy
 
 Work = Callable[[sqlite3.Connection], Any]
-NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"})
+NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
+)
 BUSY_SECONDS = 5.0
 
 _files: dict[tuple[int, str], SqliteFile] = {}
@@ -54,7 +56,9 @@ class SqliteFile:
             refuse_network_file_system(path)
         self._writer = ConnectionThread("windlass-sqlite-writer", self._connect)
         # A database in memory belongs to one connection; there the writer reads as well.
-        self._reader = self._writer if self.in_memory else ConnectionThread("windlass-sqlite-reader", self._connect)
+        self._reader = (
+            self._writer if self.in_memory else ConnectionThread("windlass-sqlite-reader", self._connect)
+        )
 
     def read(self, work: Work) -> Future[Any]:
         """Run work that changes nothing."""
@@ -78,9 +82,13 @@ class SqliteFile:
         outcome: Future[Any] = Future()
         ticket = self.turnstile.enter()
 
+        def finished(done: Future[Any]) -> None:
+            self.turnstile.leave(ticket)
+            _hand_over(done, outcome)
+
         def go(_: Future[None]) -> None:
             running = self._writer.submit(alone)
-            running.add_done_callback(lambda done: (self.turnstile.leave(ticket), _hand_over(done, outcome)))
+            running.add_done_callback(finished)
 
         ticket.add_done_callback(go)
         return outcome
@@ -119,7 +127,9 @@ class SqliteFile:
     def _connect(self) -> sqlite3.Connection:
         if not self.in_memory:
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self.path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection = sqlite3.connect(
+            self.path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+        )
         connection.row_factory = sqlite3.Row
         with self._locked():
             connection.execute("PRAGMA journal_mode = WAL")
@@ -209,7 +219,7 @@ class ConnectionThread:
                 if self._connection is None:
                     self._connection = self._connect()
                 future.set_result(work(self._connection))
-            except BaseException as error:  # noqa: BLE001  # whatever it is, it belongs to the one who waits
+            except BaseException as error:  # whatever it is, it belongs to the one who waits
                 future.set_exception(error)
 
 

@@ -45,7 +45,9 @@ class UpkeepStore:
             await audit.record(connection, [_line(row, "job.missed_deadline", State.DEAD) for row in found])
             return len(found)
 
-    async def delete_finished(self, state: State, *, older_than: timedelta, after: UUID, limit: int) -> UUID | None:
+    async def delete_finished(
+        self, state: State, *, older_than: timedelta, after: UUID, limit: int
+    ) -> UUID | None:
         row = (await self.lane.fetch("jobs/next_due"))[0]
         cutoff = rows.moment(row["now"]) - older_than
         found: Sequence[Row] = await self.lane.fetch(

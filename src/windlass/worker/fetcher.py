@@ -29,8 +29,17 @@ class Fetcher:
     """
 
     def __init__(
-        self, claims: Claims, runner: Runner, wanted: Sequence[Wanted], *,
-        slots: int, poll_busy: float, poll_idle: float, give_back: Callable[[Claim, Outcome], None], emit: Emit, env: Env,
+        self,
+        claims: Claims,
+        runner: Runner,
+        wanted: Sequence[Wanted],
+        *,
+        slots: int,
+        poll_busy: float,
+        poll_idle: float,
+        give_back: Callable[[Claim, Outcome], None],
+        emit: Emit,
+        env: Env,
     ) -> None:
         self._claims, self._runner, self.wanted, self._slots = claims, runner, wanted, slots
         self._poll_busy, self._poll_idle, self._give_back = poll_busy, poll_idle, give_back
@@ -127,7 +136,9 @@ class Fetcher:
             self._emit("claim.released", job_id=str(claim.id))
         self._release(strays)
         self._unanswered = {
-            claim_id: sent for claim_id, sent in self._unanswered.items() if now - sent < LOOK_FOR_STRAYS_SECONDS
+            claim_id: sent
+            for claim_id, sent in self._unanswered.items()
+            if now - sent < LOOK_FOR_STRAYS_SECONDS
         }
 
     def _room(self) -> int:
@@ -155,4 +166,3 @@ class Fetcher:
     def _poll(self) -> float:
         base = self._poll_busy if self._is_busy else self._poll_idle
         return base * (0.9 + 0.2 * self._env.random())
-

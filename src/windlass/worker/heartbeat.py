@@ -21,9 +21,16 @@ class Heartbeat:
     """Renews on a connection of its own, so that no other work can delay it."""
 
     def __init__(
-        self, claims: Claims, runner: Runner, *,
-        unsettled: Callable[[], Sequence[Claim]], worker_id: Callable[[], str], trust: Callable[[bool], None],
-        every: float, emit: Emit, env: Env,
+        self,
+        claims: Claims,
+        runner: Runner,
+        *,
+        unsettled: Callable[[], Sequence[Claim]],
+        worker_id: Callable[[], str],
+        trust: Callable[[bool], None],
+        every: float,
+        emit: Emit,
+        env: Env,
     ) -> None:
         self._claims, self._runner, self._unsettled, self._worker_id = claims, runner, unsettled, worker_id
         self._trust, self._every, self._emit, self._env = trust, every, emit, env

@@ -168,7 +168,9 @@ class Runner:
             arguments = spec.unpack(running.claim.args)
             async with limit:
                 assert spec.function is not None
-                value = await (spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments))
+                value = await (
+                    spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
+                )
             return self._completed(spec, value)
         except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
             if limit.expired():

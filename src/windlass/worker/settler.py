@@ -54,14 +54,18 @@ class Settler:
         while True:
             await self._bell.wait()
             while self._offered:
-                self._writing = [self._offered.popleft() for _ in range(min(len(self._offered), MOST_AT_ONCE))]
+                self._writing = [
+                    self._offered.popleft() for _ in range(min(len(self._offered), MOST_AT_ONCE))
+                ]
                 await self._write(self._writing)
                 self._writing = []
 
     async def _write(self, batch: Sequence[tuple[Claim, Outcome]]) -> None:
         completed = [(claim, outcome.result) for claim, outcome in batch if isinstance(outcome, Complete)]
         others = [
-            (claim, self._decide(claim, outcome)) for claim, outcome in batch if not isinstance(outcome, Complete)
+            (claim, self._decide(claim, outcome))
+            for claim, outcome in batch
+            if not isinstance(outcome, Complete)
         ]
         if completed:
             self._tell(await self._until_written(lambda: self._claims.complete(completed)))

@@ -87,18 +87,33 @@ class Worker:
     """
 
     def __init__(
-        self, plan: Plan, connect: Callable[[], Awaitable[Parts]], *,
-        loop_factory: Callable[[], asyncio.AbstractEventLoop] | None, emit: Emit, env: Env,
+        self,
+        plan: Plan,
+        connect: Callable[[], Awaitable[Parts]],
+        *,
+        loop_factory: Callable[[], asyncio.AbstractEventLoop] | None,
+        emit: Emit,
+        env: Env,
     ) -> None:
-        self._plan, self._connect, self._loop_factory, self._emit, self._env = plan, connect, loop_factory, emit, env
+        self._plan, self._connect, self._loop_factory, self._emit, self._env = (
+            plan,
+            connect,
+            loop_factory,
+            emit,
+            env,
+        )
         self.id = plan.new_id()
         self.started = threading.Event()
         self._stop = threading.Event()
         self._engine_loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._runner = Runner(
-            plan.registry, slots=plan.concurrency, finish=self._finish, rules=plan.rules,
-            result_limit=plan.result_limit, env=env,
+            plan.registry,
+            slots=plan.concurrency,
+            finish=self._finish,
+            rules=plan.rules,
+            result_limit=plan.result_limit,
+            env=env,
         )
         self._settler: Settler | None = None
         self._fetcher: Fetcher | None = None
@@ -123,7 +138,9 @@ class Worker:
         loop = asyncio.get_running_loop()
         self._runner.use_loop(loop)
         ended: asyncio.Future[None] = loop.create_future()
-        thread = threading.Thread(target=self._run_engine, args=(loop, ended), name="windlass-engine", daemon=True)
+        thread = threading.Thread(
+            target=self._run_engine, args=(loop, ended), name="windlass-engine", daemon=True
+        )
         thread.start()
         try:
             await asyncio.shield(ended)
@@ -174,9 +191,12 @@ class Worker:
                 asyncio.create_task(settler.run(), name="settler"),
                 asyncio.create_task(heartbeat.run(), name="heartbeat"),
                 asyncio.create_task(duties.run(), name="duties"),
-                asyncio.create_task(parts.wakeups.listen(self._ear(fetcher, heartbeat, duties)), name="wakeups"),
                 asyncio.create_task(
-                    watch_time_limits(self._runner, self._finish, emit=self._emit, env=self._env), name="watchdog"
+                    parts.wakeups.listen(self._ear(fetcher, heartbeat, duties)), name="wakeups"
+                ),
+                asyncio.create_task(
+                    watch_time_limits(self._runner, self._finish, emit=self._emit, env=self._env),
+                    name="watchdog",
                 ),
             ]
             fetching = asyncio.create_task(fetcher.run(), name="fetcher")
@@ -214,9 +234,15 @@ class Worker:
         plan, emit, env = self._plan, self._emit, self._env
         settler = Settler(parts.settling, plan.decide, wakeups=parts.wakeups, emit=emit, env=env)
         fetcher = Fetcher(
-            parts.fetching, self._runner, plan.wanted(frozenset()), slots=plan.concurrency,
-            poll_busy=plan.poll_busy.total_seconds(), poll_idle=plan.poll_idle.total_seconds(),
-            give_back=settler.offer, emit=emit, env=env,
+            parts.fetching,
+            self._runner,
+            plan.wanted(frozenset()),
+            slots=plan.concurrency,
+            poll_busy=plan.poll_busy.total_seconds(),
+            poll_idle=plan.poll_idle.total_seconds(),
+            give_back=settler.offer,
+            emit=emit,
+            env=env,
         )
         fetcher.worker_id = self.id
 
@@ -226,8 +252,14 @@ class Worker:
                 fetcher.bell.ring()
 
         heartbeat = Heartbeat(
-            parts.beating, self._runner, unsettled=settler.unsettled, worker_id=lambda: self.id, trust=trust,
-            every=plan.renew_every.total_seconds(), emit=emit, env=env,
+            parts.beating,
+            self._runner,
+            unsettled=settler.unsettled,
+            worker_id=lambda: self.id,
+            trust=trust,
+            every=plan.renew_every.total_seconds(),
+            emit=emit,
+            env=env,
         )
         self._settler, self._fetcher = settler, fetcher
         return settler, fetcher, heartbeat, parts.duties(self)
@@ -290,6 +322,7 @@ class Worker:
             self._fetcher.bell.ring()
 
     def _finish(self, claim: Claim, outcome: Outcome) -> None:
-        assert self._settler is not None and self._fetcher is not None, "claims come only after the start"
+        assert self._settler is not None
+        assert self._fetcher is not None
         self._settler.offer(claim, outcome)
         self._fetcher.note_finished()

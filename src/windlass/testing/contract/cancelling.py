@@ -30,7 +30,11 @@ async def test_a_waiting_job_is_cancelled_at_once(store: Store, options: dict[st
 
     job = await store.job(job_id)
     assert state is job.state is State.CANCELLED
-    assert (job.reason, job.finished_at, job.cancel_requested_at) == ("customer left", store.now(), store.now())
+    assert (job.reason, job.finished_at, job.cancel_requested_at) == (
+        "customer left",
+        store.now(),
+        store.now(),
+    )
 
 
 async def test_a_cancelled_job_is_never_claimed(store: Store) -> None:
@@ -98,7 +102,9 @@ async def test_a_failure_after_the_request_is_not_tried_again(store: Store) -> N
 
 
 @pytest.mark.parametrize("outcome", [Snoozed(MINUTE), Released(), Crashed("w"), Stopped("asked to")])
-async def test_however_the_run_ends_a_job_asked_to_stop_does_not_run_again(store: Store, outcome: Outcome) -> None:
+async def test_however_the_run_ends_a_job_asked_to_stop_does_not_run_again(
+    store: Store, outcome: Outcome
+) -> None:
     claim = await store.claimed()
     await store.cancel(claim.id)
 

@@ -14,7 +14,9 @@ from windlass.testing.contract.support import HOUR, LEASE, MINUTE, SECOND, TIMEO
 
 async def test_a_claim_takes_a_job_and_says_everything_about_it(store: Store) -> None:
     """ENG-030, ENG-035: running, worker, start, lease, heartbeat and attempt are set by the one statement."""
-    job_id = await store.enqueue(args='{"page": 3}', tenant="acme", correlation_id="c-1", policy='{"priority": 1}')
+    job_id = await store.enqueue(
+        args='{"page": 3}', tenant="acme", correlation_id="c-1", policy='{"priority": 1}'
+    )
     store.later(MINUTE)
 
     claim = await store.claim_one(worker="w")
@@ -23,7 +25,12 @@ async def test_a_claim_takes_a_job_and_says_everything_about_it(store: Store) ->
     assert (job.state, job.worker, job.attempt, job.run) == (State.RUNNING, "w", 1, 1)
     assert job.started_at == job.heartbeat_at == job.updated_at == store.now()
     assert job.lease_expires_at == store.now() + LEASE
-    assert (claim.id, claim.epoch, claim.args, claim.tenant) == (job_id, job.lease_epoch, '{"page": 3}', "acme")
+    assert (claim.id, claim.epoch, claim.args, claim.tenant) == (
+        job_id,
+        job.lease_epoch,
+        '{"page": 3}',
+        "acme",
+    )
     assert (claim.correlation_id, claim.policy, claim.worker) == ("c-1", '{"priority": 1}', "w")
     assert (claim.timeout, claim.lease, claim.max_attempts) == (TIMEOUT, LEASE, 4)
     assert claim.created_at == job.created_at

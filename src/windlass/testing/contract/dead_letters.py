@@ -133,12 +133,19 @@ async def test_a_retry_closes_the_letter_and_a_second_death_opens_another(store:
     newest, oldest = await store.stores.dead_letters.of_job(job_id)
 
     assert (newest.status, newest.attempts) == ("new", 2)
-    assert (oldest.status, oldest.resolution, oldest.resolved_by, oldest.version) == ("retried", "fixed", "ann", 2)
+    assert (oldest.status, oldest.resolution, oldest.resolved_by, oldest.version) == (
+        "retried",
+        "fixed",
+        "ann",
+        2,
+    )
     assert len(await store.stores.dead_letters.open(kind=None, queue=None, tenant=None, limit=10)) == 1
 
 
 @pytest.mark.parametrize(("ignored", "status"), [(False, "resolved"), (True, "ignored")])
-async def test_a_dead_job_is_closed_with_a_reason_and_a_name(store: Store, ignored: bool, status: str) -> None:
+async def test_a_dead_job_is_closed_with_a_reason_and_a_name(
+    store: Store, ignored: bool, status: str
+) -> None:
     """ENG-068."""
     job_id = await store.dead()
     store.later(MINUTE)

@@ -219,4 +219,6 @@ async def test_an_idempotency_key_follows_the_job_that_a_unique_key_led_to(
 
 
 def _both(store: Store, window: timedelta | None) -> NewJob:
-    return store.new_job(idempotency_key="sign-7", fingerprint="body", unique_key="customer-7", unique_for=window)
+    return store.new_job(
+        idempotency_key="sign-7", fingerprint="body", unique_key="customer-7", unique_for=window
+    )

@@ -12,8 +12,12 @@ from windlass.stores.contract import JobFilter
 from windlass.testing.contract.support import HOUR, MINUTE, Store
 
 
-async def _found(store: Store, *, before: JobId | None = None, limit: int = 10, **filters: Any) -> list[JobId]:
-    return [job.id for job in await store.stores.jobs.search(JobFilter(**filters), before=before, limit=limit)]
+async def _found(
+    store: Store, *, before: JobId | None = None, limit: int = 10, **filters: Any
+) -> list[JobId]:
+    return [
+        job.id for job in await store.stores.jobs.search(JobFilter(**filters), before=before, limit=limit)
+    ]
 
 
 async def test_a_search_lists_the_newest_first_page_by_page(store: Store) -> None:

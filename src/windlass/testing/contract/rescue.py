@@ -181,8 +181,12 @@ async def test_a_run_beyond_its_jobs_deadline_is_taken_over(store: Store) -> Non
     assert (seized.claim.id, seized.ran_out, seized.missed_deadline) == (claim.id, False, True)
 
 
-@pytest.mark.parametrize("options", [{"timeout": 20 * SECOND}, {"deadline_in": 20 * SECOND}], ids=["timeout", "deadline"])
-async def test_what_one_rescuer_took_for_overrunning_another_leaves_alone(store: Store, options: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "options", [{"timeout": 20 * SECOND}, {"deadline_in": 20 * SECOND}], ids=["timeout", "deadline"]
+)
+async def test_what_one_rescuer_took_for_overrunning_another_leaves_alone(
+    store: Store, options: dict[str, object]
+) -> None:
     """The run is still too long, but it is in good hands until the rescuer's own lease is over."""
     claim = await store.claimed(**options)
     store.later(40 * SECOND)

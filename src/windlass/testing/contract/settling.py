@@ -53,7 +53,12 @@ async def test_a_failure_is_scheduled_again_and_forgets_its_worker(store: Store)
     assert (job.state, job.attempt, job.is_retrying) == (State.SCHEDULED, 1, True)
     assert decided.run_in is not None
     assert job.run_at == store.now() + decided.run_in
-    assert job.error == {"type": "ValueError", "message": "boom", "error_class": "unknown", "traceback": "Traceback …"}
+    assert job.error == {
+        "type": "ValueError",
+        "message": "boom",
+        "error_class": "unknown",
+        "traceback": "Traceback …",
+    }
     assert (job.worker, job.heartbeat_at, job.lease_expires_at, job.result) == (None, None, None, None)
 
 
@@ -87,7 +92,13 @@ async def test_every_failed_attempt_leaves_a_row(store: Store) -> None:
     assert first.duration_ms == 2000
     assert first.error is not None
     assert first.error["message"] == "boom"
-    assert (second.attempt, second.run, second.epoch, second.status, second.worker) == (2, 2, 3, "timeout", "b")
+    assert (second.attempt, second.run, second.epoch, second.status, second.worker) == (
+        2,
+        2,
+        3,
+        "timeout",
+        "b",
+    )
 
 
 async def test_a_job_dies_with_its_last_attempt(store: Store) -> None:
@@ -167,7 +178,9 @@ async def test_a_job_can_be_held_by_its_own_run(store: Store) -> None:
     """ENG-088."""
     claim = await store.claimed()
 
-    await store.settle(claim, Settlement(State.HELD, reason="an approval", refund=1, attempt_status="snoozed"))
+    await store.settle(
+        claim, Settlement(State.HELD, reason="an approval", refund=1, attempt_status="snoozed")
+    )
 
     job = await store.job(claim.id)
     assert (job.state, job.reason, job.attempt) == (State.HELD, "an approval", 0)

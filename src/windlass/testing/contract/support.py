@@ -26,7 +26,9 @@ TIMEOUT = timedelta(seconds=300)
 
 POLICY = Policy(max_attempts=4)
 BOOM = ErrorInfo(type="ValueError", message="boom", error_class="unknown", traceback="Traceback …")
-REPORT = Wanted(queue="default", kind="report", lease=LEASE, timeout=TIMEOUT, max_attempts=POLICY.max_attempts)
+REPORT = Wanted(
+    queue="default", kind="report", lease=LEASE, timeout=TIMEOUT, max_attempts=POLICY.max_attempts
+)
 
 
 def wanted(kind: str, queue: str = "default", **numbers: Any) -> Wanted:
@@ -98,7 +100,11 @@ class Store:
         """Claim reports, or what `pairs` names, for a worker that is registered if need be."""
         await self.register(worker)
         return await self.stores.claims.claim(
-            pairs or (REPORT,), worker=worker, claim_id=claim_id or SYSTEM.new_id(), limit=limit, suspects=suspects
+            pairs or (REPORT,),
+            worker=worker,
+            claim_id=claim_id or SYSTEM.new_id(),
+            limit=limit,
+            suspects=suspects,
         )
 
     async def claim_one(self, worker: str = "w", pair: Wanted = REPORT) -> Claim:
@@ -110,7 +116,9 @@ class Store:
     async def claimed(self, worker: str = "w", **options: Any) -> Claim:
         """Store one job and claim it."""
         job_id = await self.enqueue(**options)
-        claims = await self.claim(wanted(options.get("kind", "report"), options.get("queue", "default")), worker=worker)
+        claims = await self.claim(
+            wanted(options.get("kind", "report"), options.get("queue", "default")), worker=worker
+        )
         assert [claim.id for claim in claims] == [job_id]
         return claims[0]
 

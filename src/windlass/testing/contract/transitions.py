@@ -181,7 +181,9 @@ async def test_every_allowed_arrow_happens(store: Store, arrow: Transition) -> N
 
 
 @pytest.mark.parametrize(("verb", "state"), _disallowed(ASKED_BY_A_PERSON))
-async def test_what_a_person_asks_in_the_wrong_state_is_refused_by_name(store: Store, verb: str, state: State) -> None:
+async def test_what_a_person_asks_in_the_wrong_state_is_refused_by_name(
+    store: Store, verb: str, state: State
+) -> None:
     """ENG-025, ENG-101: the refusal names what was asked, the state and the states it needs; nothing changes."""
     job_id = await _arrange(store, state)
     before = await store.job(job_id), await store.stores.audit.of_job(job_id)
@@ -199,7 +201,9 @@ async def test_what_a_person_asks_in_the_wrong_state_is_refused_by_name(store: S
 @pytest.mark.parametrize(
     ("verb", "state"), _disallowed(tuple(verb for verb in VERBS if verb not in ASKED_BY_A_PERSON))
 )
-async def test_what_the_engine_does_passes_over_jobs_in_other_states(store: Store, verb: str, state: State) -> None:
+async def test_what_the_engine_does_passes_over_jobs_in_other_states(
+    store: Store, verb: str, state: State
+) -> None:
     """ENG-025: every target of the verb is tried, and the job stays as it was to the last column."""
     job_id = await _arrange(store, state)
     before = await store.job(job_id)

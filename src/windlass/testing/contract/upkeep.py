@@ -115,7 +115,9 @@ async def _remove(store: Store, state: State, *, older_than: timedelta = DAY, li
     after: UUID | None = FIRST
     batches = 0
     while after is not None:
-        after = await store.stores.upkeep.delete_finished(state, older_than=older_than, after=after, limit=limit)
+        after = await store.stores.upkeep.delete_finished(
+            state, older_than=older_than, after=after, limit=limit
+        )
         batches += 1
     return batches
 

@@ -15,14 +15,20 @@ async def test_a_worker_is_entered_with_everything_about_it(store: Store) -> Non
     """ENG-041."""
     started = store.now() - MINUTE
     await store.stores.workers.register(
-        new_worker("w", host="lathe", pid=42, process_started=started, kinds=("a", "b"), queues=("x",), concurrency=7)
+        new_worker(
+            "w", host="lathe", pid=42, process_started=started, kinds=("a", "b"), queues=("x",), concurrency=7
+        )
     )
 
     [worker] = await store.stores.workers.all()
 
     assert (worker.id, worker.state, worker.host, worker.pid) == ("w", "alive", "lathe", 42)
     assert (worker.kinds, worker.queues, worker.concurrency, worker.running) == (("a", "b"), ("x",), 7, 0)
-    assert (worker.process_started, worker.started_at, worker.heartbeat_at) == (started, store.now(), store.now())
+    assert (worker.process_started, worker.started_at, worker.heartbeat_at) == (
+        started,
+        store.now(),
+        store.now(),
+    )
 
 
 async def test_a_sign_of_life_is_dated_and_says_how_much_runs(store: Store) -> None:
@@ -146,7 +152,12 @@ async def test_the_leader_learns_what_there_is_to_do(store: Store) -> None:
     assert idle is not None
     assert busy is not None
     assert (idle.due_in, idle.has_expired, idle.has_unstarted, idle.has_late) == (None, False, False, False)
-    assert (busy.due_in, busy.has_expired, busy.has_unstarted, busy.has_late) == (50 * SECOND, True, True, True)
+    assert (busy.due_in, busy.has_expired, busy.has_unstarted, busy.has_late) == (
+        50 * SECOND,
+        True,
+        True,
+        True,
+    )
 
 
 async def test_nothing_that_nobody_can_do_is_announced_to_the_leader(store: Store) -> None:
@@ -169,7 +180,12 @@ async def test_a_kind_is_known_to_processes_without_its_handler(store: Store) ->
 
     [known] = await store.stores.kinds.all()
 
-    assert (known.kind, known.queue, known.policy, known.fingerprint) == ("report", "default", {"max_attempts": 3}, "1")
+    assert (known.kind, known.queue, known.policy, known.fingerprint) == (
+        "report",
+        "default",
+        {"max_attempts": 3},
+        "1",
+    )
     assert (known.conflict, known.updated_at) == (None, store.now())
 
 

@@ -203,12 +203,14 @@ BEGIN
         RETURN;
     END IF;
     problem := windlass.payload_problem(args, max_bytes, '/args');
-    IF problem IS NOT NULL OR known.arguments IS NULL THEN
-        RETURN;
+    IF problem IS NULL THEN
+        -- Also where no schema asks for it: jsonb refuses NUL and half characters, which json would keep.
+        args_parsed := COALESCE(NULLIF(job -> 'args', 'null'), args::jsonb);
     END IF;
-    rule := 'valid_arguments';
-    args_parsed := COALESCE(NULLIF(job -> 'args', 'null'), args::jsonb);
-    problem := windlass.argument_problem(known.arguments, args_parsed, known.arguments, '/args');
+    IF problem IS NULL AND known.arguments IS NOT NULL THEN
+        rule := 'valid_arguments';
+        problem := windlass.argument_problem(known.arguments, args_parsed, known.arguments, '/args');
+    END IF;
 EXCEPTION
     WHEN invalid_text_representation OR untranslatable_character OR statement_too_complex THEN
         problem := ARRAY['/args_text', format('must be the text of a JSON object: %s', SQLERRM)];

@@ -23,6 +23,7 @@ SELECT
         WHERE state IN ('scheduled', 'held', 'available')
           AND expires_at IS NOT NULL
           AND expires_at <= {now}
+          AND run = 0
     ) AS has_unstarted,
     EXISTS (
         SELECT 1

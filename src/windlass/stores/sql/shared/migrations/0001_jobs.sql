@@ -87,7 +87,7 @@ CREATE INDEX jobs_dead ON windlass.jobs (finished_at, id)
 WHERE state = 'dead';
 
 CREATE INDEX jobs_expiring ON windlass.jobs (expires_at)
-WHERE expires_at IS NOT NULL AND state IN ('scheduled', 'held', 'available');
+WHERE expires_at IS NOT NULL AND run = 0 AND state IN ('scheduled', 'held', 'available');
 
 CREATE INDEX jobs_deadline ON windlass.jobs (deadline)
 WHERE deadline IS NOT NULL AND state IN ('scheduled', 'held', 'available');

@@ -1,0 +1,119 @@
+"""What a store does with its connections when something goes wrong between or inside statements."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from windlass.connect import open_database, stores_on
+from windlass.errors import IdempotencyMismatch, WrongState
+from windlass.stores.database import Database
+from windlass.stores.migrate import migrate
+from windlass.stores.postgres import Postgres
+from windlass.testing.clock import FrozenClock
+from windlass.testing.contract.support import LEASE, SECOND, Store
+
+
+async def test_a_refused_action_costs_no_connection(store: Store, database: Database) -> None:
+    """A lost connection makes the rescuer careful for a whole lease; a wrong click must not."""
+    stored = await store.enqueue_keyed(idempotency_key="k", fingerprint="a")
+
+    with pytest.raises(WrongState):
+        await store.resolve(stored.id)
+    with pytest.raises(IdempotencyMismatch):
+        await store.enqueue_keyed(idempotency_key="k", fingerprint="b")
+
+    await store.job(stored.id)
+    assert database.reconnections == 0
+
+
+async def test_an_interrupted_transaction_leaves_nothing_and_blocks_nobody(store: Store, database: Database) -> None:
+    """Fault B9."""
+    job_id = await store.enqueue()
+    inside = asyncio.Event()
+
+    async def hold_for_ever() -> None:
+        async with database.lane("test", size=4).transaction() as connection:
+            await connection.fetch_each("jobs/hold", [{"job_id": job_id, "why": "never"}])
+            inside.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(hold_for_ever())
+    await inside.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert (await store.claim_one()).id == job_id
+
+
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_one_locked_row_does_not_hold_up_the_other_renewals(store: Store, database: Postgres) -> None:
+    """Fault B14: a lock that somebody forgot costs that one job a renewal, not all of them."""
+    await store.enqueue_many(3)
+    locked, free, lost = await store.claim(limit=3)
+    await store.complete(lost)
+    store.later(30 * SECOND)
+    stranger = await asyncpg.connect(database.url)
+    transaction = stranger.transaction()
+    await transaction.start()
+    await stranger.execute("SELECT 1 FROM windlass.jobs WHERE id = $1 FOR UPDATE", locked.id)
+
+    renewed = await store.stores.claims.renew([locked, free, lost])
+
+    await transaction.rollback()
+    await stranger.close()
+    assert (renewed.held, renewed.locked, renewed.lost) == ({free.id}, {locked.id}, {lost.id})
+    assert (await store.job(free.id)).lease_expires_at == store.now() + LEASE
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_a_claim_passes_over_rows_that_another_claim_holds(store: Store, database: Postgres) -> None:
+    """ENG-030, ENG-033."""
+    await store.enqueue_many(4)
+    await store.register("w")
+    async with database.lane("first").transaction() as connection:
+        await connection.driver.execute("SELECT 1 FROM windlass.jobs ORDER BY turn, id LIMIT 2 FOR UPDATE")
+
+        claims = await store.claim(limit=2)
+
+    assert len(claims) == 2
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_ten_workers_share_a_hundred_jobs_without_a_duplicate(store: Store, database: Database) -> None:
+    """ENG-033."""
+    await store.enqueue_many(100)
+    for number in range(10):
+        await store.register(f"w{number}")
+
+    async def work(worker: str) -> list[object]:
+        taken: list[object] = []
+        while claims := await store.claim(worker=worker, limit=3):
+            taken += [claim.id for claim in claims]
+            await store.stores.claims.complete([(claim, None) for claim in claims])
+        return taken
+
+    taken = await asyncio.gather(*(work(f"w{number}") for number in range(10)))
+
+    everything = [job_id for one in taken for job_id in one]
+    assert len(everything) == len(set(everything)) == 100
+
+
+async def test_two_connections_to_one_sqlite_file_see_each_other(tmp_path: object) -> None:
+    """What one event loop commits, another reads: the same file, the same tables."""
+    url, clock = f"sqlite:///{tmp_path}/jobs.db", FrozenClock()
+    first, second = open_database(url, clock=clock), open_database(url, clock=clock)
+    await migrate(first)
+    writer = Store(stores_on(first.lane("test")), clock)
+    reader = Store(stores_on(second.lane("test")), clock)
+
+    job_id = await writer.enqueue()
+
+    assert (await reader.job(job_id)).id == job_id
+    await first.close()
+    await second.close()

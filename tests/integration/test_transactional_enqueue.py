@@ -1,0 +1,481 @@
+"""Jobs that are part of the caller's own transaction: there after its commit, gone with its rollback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from windlass.errors import (
+    IdempotencyMismatch,
+    InvalidArguments,
+    InvalidPayload,
+    InvalidSettings,
+    SchemaMismatch,
+    StoreUnavailable,
+    UnknownKind,
+    WrongDatabase,
+)
+from windlass.job import JobId, NewJob
+from windlass.stores.contract import KindRecord
+from windlass.stores.enqueuing import EnqueuingStore
+from windlass.stores.joining import enqueue_in, to_object
+from windlass.stores.kinds import KindStore
+from windlass.stores.migrate import migrate
+from windlass.stores.postgres import Postgres
+from windlass.testing import PrivatePostgres
+
+Connection = Any
+SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "additionalProperties": False}
+KINDS = [
+    KindRecord(kind="send", queue="post", policy={}, arguments=SCHEMA, fingerprint="1"),
+    KindRecord(kind="anything", queue="default", policy={}, arguments=None, fingerprint="1"),
+]
+
+
+@pytest.fixture(scope="module")
+def url(postgres_server: PrivatePostgres) -> Iterator[str]:
+    async def prepare() -> None:
+        database = Postgres(postgres_server.url("joining"))
+        await migrate(database)
+        await KindStore(database.lane("test")).declare(KINDS)
+        await database.close()
+
+    postgres_server.create_database("joining")
+    postgres_server.create_database("elsewhere")
+    asyncio.run(prepare())
+    yield postgres_server.url("joining")
+    postgres_server.drop_database("joining")
+    postgres_server.drop_database("elsewhere")
+
+
+@pytest.fixture
+async def observer(url: str) -> AsyncIterator[Connection]:
+    """A second connection, which sees only what is committed."""
+    connection = await asyncpg.connect(url)
+    yield connection
+    await connection.execute(
+        "TRUNCATE windlass.jobs, windlass.idempotency_keys, windlass.unique_windows CASCADE"
+    )
+    await connection.close()
+
+
+@pytest.fixture
+async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+    engine = create_async_engine(url.replace("postgresql://", "postgresql+asyncpg://"), poolclass=NullPool)
+    yield engine
+    await engine.dispose()
+
+
+Begin = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+@pytest.fixture(params=["asyncpg connection", "asyncpg pool", "sqlalchemy connection", "sqlalchemy session"])
+def begin(request: pytest.FixtureRequest, url: str, engine: AsyncEngine) -> Begin:
+    """Opens a transaction the way each library does, committed at the end of the block unless it raises."""
+
+    @asynccontextmanager
+    async def on_connection() -> AsyncIterator[Connection]:
+        connection = await asyncpg.connect(url)
+        try:
+            async with connection.transaction():
+                yield connection
+        finally:
+            await connection.close()
+
+    @asynccontextmanager
+    async def on_pool() -> AsyncIterator[Connection]:
+        async with (
+            asyncpg.create_pool(url, min_size=1, max_size=1) as pool,
+            pool.acquire() as connection,
+            connection.transaction(),
+        ):
+            yield connection
+
+    @asynccontextmanager
+    async def on_session() -> AsyncIterator[AsyncSession]:
+        async with AsyncSession(engine) as session, session.begin():
+            yield session
+
+    ways: dict[str, Begin] = {
+        "asyncpg connection": on_connection,
+        "asyncpg pool": on_pool,
+        "sqlalchemy connection": engine.begin,
+        "sqlalchemy session": on_session,
+    }
+    return ways[request.param]
+
+
+class Change(Exception):
+    """Somebody changed their mind."""
+
+
+def new_job(**options: Any) -> NewJob:
+    return NewJob(**{"id": JobId(uuid4()), "kind": "anything", "queue": "default", "args": "{}"} | options)
+
+
+async def enqueue_and_roll_back(begin: Begin, job: NewJob, url: str) -> None:
+    async with begin() as transaction:
+        await enqueue_in(transaction, [job], url=url)
+        raise Change
+
+
+async def stored(observer: Connection) -> int:
+    count: int = await observer.fetchval("SELECT count(*) FROM windlass.jobs")
+    return count
+
+
+async def test_a_committed_transaction_leaves_the_job(begin: Begin, url: str, observer: Connection) -> None:
+    job = new_job()
+
+    async with begin() as transaction:
+        [result] = await enqueue_in(transaction, [job], url=url)
+        assert await stored(observer) == 0
+
+    assert (result.id, result.is_new) == (job.id, True)
+    assert await stored(observer) == 1
+
+
+async def test_a_transaction_rolled_back_leaves_nothing(begin: Begin, url: str, observer: Connection) -> None:
+    with pytest.raises(Change):
+        await enqueue_and_roll_back(begin, new_job(idempotency_key="k", fingerprint="1"), url)
+
+    assert await stored(observer) == 0
+    assert await observer.fetchval("SELECT count(*) FROM windlass.idempotency_keys") == 0
+
+
+async def test_a_key_is_free_again_after_a_rollback(begin: Begin, url: str, observer: Connection) -> None:
+    with pytest.raises(Change):
+        await enqueue_and_roll_back(begin, new_job(idempotency_key="k", fingerprint="1"), url)
+
+    async with begin() as transaction:
+        [result] = await enqueue_in(transaction, [new_job(idempotency_key="k", fingerprint="2")], url=url)
+
+    assert result.is_new
+
+
+async def test_the_same_key_finds_the_first_job(begin: Begin, url: str, observer: Connection) -> None:
+    first, second = (new_job(idempotency_key="k", fingerprint="1") for _ in range(2))
+
+    async with begin() as transaction:
+        [stored_first] = await enqueue_in(transaction, [first], url=url)
+        [stored_second] = await enqueue_in(transaction, [second], url=url)
+
+    assert (stored_first.is_new, stored_second.is_new) == (True, False)
+    assert stored_second.id == first.id
+    assert await stored(observer) == 1
+
+
+async def test_the_same_key_for_another_job_is_a_mismatch(
+    begin: Begin, url: str, observer: Connection
+) -> None:
+    async with begin() as transaction:
+        await enqueue_in(transaction, [new_job(idempotency_key="k", fingerprint="1")], url=url)
+
+    with pytest.raises(IdempotencyMismatch) as raised:
+        async with begin() as transaction:
+            await enqueue_in(transaction, [new_job(), new_job(idempotency_key="k", fingerprint="2")], url=url)
+
+    assert raised.value.key == "k"
+    assert await stored(observer) == 1
+
+
+async def test_a_unique_key_finds_the_active_job(begin: Begin, url: str, observer: Connection) -> None:
+    first = new_job(unique_key="u")
+
+    async with begin() as transaction:
+        results = await enqueue_in(transaction, [first, new_job(unique_key="u")], url=url)
+
+    assert [(result.id, result.is_new) for result in results] == [(first.id, True), (first.id, False)]
+
+
+async def test_a_savepoint_rolled_back_takes_only_its_own_job(url: str, observer: Connection) -> None:
+    kept = new_job()
+    connection = await asyncpg.connect(url)
+
+    async with connection.transaction():
+        await enqueue_in(connection, [kept], url=url)
+        with pytest.raises(UnknownKind):
+            async with connection.transaction():
+                await enqueue_in(connection, [new_job(kind="nobody")], url=url)
+        await enqueue_in(connection, [new_job()], url=url)
+    await connection.close()
+
+    assert await stored(observer) == 2
+    assert await observer.fetchval("SELECT count(*) FROM windlass.jobs WHERE id = $1", kept.id) == 1
+
+
+async def test_sqlalchemys_savepoint_works_alike(engine: AsyncEngine, url: str, observer: Connection) -> None:
+    async with AsyncSession(engine) as session, session.begin():
+        await enqueue_in(session, [new_job()], url=url)
+        with pytest.raises(InvalidArguments):
+            async with session.begin_nested():
+                await enqueue_in(session, [new_job(kind="send", args='{"to": 5}')], url=url)
+
+    assert await stored(observer) == 1
+
+
+async def test_workers_are_told_when_the_transaction_commits(
+    begin: Begin, url: str, observer: Connection
+) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    await observer.add_listener("windlass", lambda *told: heard.put_nowait(told[-1]))
+    jobs = [new_job(queue="a"), new_job(queue="a"), new_job(queue="b"), new_job(delay=timedelta(hours=1))]
+
+    async with begin() as transaction:
+        await enqueue_in(transaction, jobs, url=url)
+        await observer.fetchval("SELECT 1")
+        assert heard.empty()
+
+    hints = [await asyncio.wait_for(heard.get(), timeout=10) for _ in range(3)]
+    await observer.fetchval("SELECT 1")
+    assert sorted(hints) == ["later", "queue:a", "queue:b"]
+    assert heard.empty()
+
+
+async def test_hints_can_be_switched_off_for_a_transaction(url: str, observer: Connection) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    await observer.add_listener("windlass", lambda *told: heard.put_nowait(told[-1]))
+    connection = await asyncpg.connect(url)
+
+    async with connection.transaction():
+        await connection.execute("SET LOCAL windlass.notify = off")
+        await enqueue_in(connection, [new_job(queue="silent")], url=url)
+    async with connection.transaction():
+        await enqueue_in(connection, [new_job(queue="loud")], url=url)
+    await connection.close()
+
+    assert await asyncio.wait_for(heard.get(), timeout=10) == "queue:loud"
+
+
+async def test_it_takes_one_statement_once_the_connection_is_known(url: str, observer: Connection) -> None:
+    asked: list[str] = []
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await enqueue_in(connection, [new_job()], url=url)
+        with connection.query_logger(lambda record: asked.append(record.query)):
+            await enqueue_in(connection, [new_job(), new_job()], url=url)
+    await connection.close()
+
+    assert len(asked) == 1
+    assert "windlass.enqueue" in asked[0]
+
+
+async def test_the_row_is_the_one_an_ordinary_enqueue_stores(url: str, observer: Connection) -> None:
+    options: dict[str, Any] = {
+        "kind": "send",
+        "queue": "post",
+        "args": '{"to":"Ada"}',
+        "priority": 2,
+        "ageing_step": timedelta(minutes=7),
+        "run_at": datetime(2030, 1, 1, tzinfo=UTC),
+        "tenant": "acme",
+        "name": "n",
+        "description": "d",
+        "tags": '["red"]',
+        "metadata": '{"m":1}',
+        "policy": '{"lease_seconds":9,"max_attempts":3,"timeout_seconds":1.5}',
+        "max_attempts": 3,
+        "timeout": timedelta(seconds=1.5),
+        "lease": timedelta(seconds=9),
+        "parent_id": JobId(uuid4()),
+        "correlation_id": "c",
+        "created_by": "somebody",
+        "expires_at": datetime(2031, 1, 1, tzinfo=UTC),
+        "deadline": datetime(2031, 1, 2, tzinfo=UTC),
+        "held_for": "approval",
+    }
+    ordinary, joined = new_job(**options), new_job(**options)
+    database = Postgres(url)
+    await EnqueuingStore(database.lane("test")).enqueue([ordinary])
+    await database.close()
+
+    connection = await asyncpg.connect(url)
+    async with connection.transaction():
+        await enqueue_in(connection, [joined], url=url)
+    await connection.close()
+
+    rows = [
+        await observer.fetchrow("SELECT * FROM windlass.jobs WHERE id = $1", job.id)
+        for job in (ordinary, joined)
+    ]
+    differing = {"id", "created_at", "updated_at", "policy"}
+    first, second = ({name: row[name] for name in set(row.keys()) - differing} for row in rows)
+    assert first == second
+    assert json.loads(rows[0]["policy"]) == json.loads(rows[1]["policy"])
+
+
+async def test_an_encoder_of_the_callers_for_json_does_not_matter(url: str, observer: Connection) -> None:
+    connection = await asyncpg.connect(url)
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+
+    async with connection.transaction():
+        await enqueue_in(connection, [new_job(args='{"a":1}')], url=url)
+    await connection.close()
+
+    assert await observer.fetchval("SELECT args FROM windlass.jobs") == '{"a":1}'
+
+
+async def test_a_connection_without_a_transaction_is_refused(url: str, observer: Connection) -> None:
+    with pytest.raises(InvalidSettings, match=r"committed at once: .*connection\.transaction"):
+        await enqueue_in(observer, [new_job()], url=url)
+
+    assert await stored(observer) == 0
+
+
+async def test_sqlalchemys_autocommit_is_refused(engine: AsyncEngine, url: str, observer: Connection) -> None:
+    async with engine.connect() as connection:
+        await connection.execution_options(isolation_level="AUTOCOMMIT")
+        with pytest.raises(InvalidSettings, match="AUTOCOMMIT"):
+            await enqueue_in(connection, [new_job()], url=url)
+
+    assert await stored(observer) == 0
+
+
+async def test_another_database_is_refused_by_name(postgres_server: PrivatePostgres, url: str) -> None:
+    connection = await asyncpg.connect(postgres_server.url("elsewhere"))
+
+    async with connection.transaction():
+        for _ in range(2):
+            with pytest.raises(
+                WrongDatabase, match=r"in database 'elsewhere' at .*, but jobs are stored in 'joining'"
+            ):
+                await enqueue_in(connection, [new_job()], url=url)
+        assert await connection.fetchval("SELECT 1") == 1
+    await connection.close()
+
+
+async def test_a_namesake_on_another_server_is_refused(url: str) -> None:
+    with PrivatePostgres.start(fsync=False) as other:
+        other.create_database("joining")
+        connection = await asyncpg.connect(other.url("joining"))
+        async with connection.transaction():
+            with pytest.raises(WrongDatabase, match=str(other.port)):
+                await enqueue_in(connection, [new_job()], url=url)
+        await connection.close()
+
+
+async def test_a_server_started_again_is_still_the_same_database() -> None:
+    with PrivatePostgres.start(fsync=False) as server:
+        url = server.url("postgres")
+        await migrate(database := Postgres(url))
+        await KindStore(database.lane("test")).declare(KINDS)
+        await database.close()
+        for _ in range(2):
+            connection = await asyncpg.connect(url)
+            async with connection.transaction():
+                assert (await enqueue_in(connection, [new_job()], url=url))[0].is_new
+            await connection.close()
+            server.restart()
+
+
+async def test_a_database_without_our_tables_says_so(postgres_server: PrivatePostgres) -> None:
+    url = postgres_server.url("elsewhere")
+    connection = await asyncpg.connect(url)
+
+    with pytest.raises(SchemaMismatch, match="windlass db migrate"):
+        async with connection.transaction():
+            await enqueue_in(connection, [new_job()], url=url)
+    await connection.close()
+
+
+async def test_a_broken_connection_is_reported_as_such(url: str, observer: Connection) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute("BEGIN")
+    await observer.execute("SELECT pg_terminate_backend($1, 5000)", connection.get_server_pid())
+
+    with pytest.raises((StoreUnavailable, InvalidSettings)):
+        await enqueue_in(connection, [new_job()], url=url)
+
+
+async def test_things_that_are_no_transaction_are_refused_with_what_is(url: str, engine: AsyncEngine) -> None:
+    for thing in (object(), engine, "BEGIN"):
+        with pytest.raises(InvalidSettings, match="hand in an asyncpg connection"):
+            await enqueue_in(thing, [new_job()], url=url)
+
+
+async def test_a_transaction_on_sqlite_is_refused(url: str) -> None:
+    connection = sqlite3.connect(":memory:")
+
+    with pytest.raises(WrongDatabase, match="only offered on PostgreSQL yet"):
+        await enqueue_in(connection, [new_job()], url=url)
+    connection.close()
+
+
+async def test_a_store_on_sqlite_refuses_any_transaction(observer: Connection) -> None:
+    with pytest.raises(InvalidSettings, match="only offered on PostgreSQL yet"):
+        await enqueue_in(observer, [new_job()], url="sqlite:///jobs.db")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"kind": "nobody"}, UnknownKind, "unknown kind 'nobody'"),
+        (
+            {"kind": "send", "args": '{"to":5}'},
+            InvalidArguments,
+            r"must be text, not a number \(field 'to'\)",
+        ),
+        ({"priority": 11}, InvalidPayload, "priority cannot be 11: it must be at most 10 at /priority"),
+        ({"args": '{"a":9223372036854775808}'}, InvalidPayload, "beyond 64 bits: .* at /args/a"),
+        ({"args": '{"to":"\\u0000"}', "kind": "send"}, InvalidPayload, "at /args_text"),
+        ({"args": '{"a":"\\ud800"}'}, InvalidPayload, "at /args_text"),
+        ({"args": "[" * 100}, InvalidPayload, "at /args_text"),
+        ({"tenant": "a\u202eb"}, InvalidPayload, "at /tenant"),
+        ({"name": "a\0b"}, InvalidPayload, "cannot keep the jobs as JSON"),
+    ],
+    ids=[
+        "kind",
+        "arguments",
+        "priority",
+        "integer",
+        "NUL",
+        "half a character",
+        "not JSON",
+        "tenant",
+        "NUL in a name",
+    ],
+)
+async def test_the_databases_refusals_are_the_clients_errors(
+    begin: Begin, url: str, observer: Connection, options: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        async with begin() as transaction:
+            await enqueue_in(transaction, [new_job(), new_job(**options)], url=url)
+
+    assert await stored(observer) == 0
+
+
+async def test_a_refusal_notes_the_other_bad_jobs(url: str, observer: Connection) -> None:
+    connection = await asyncpg.connect(url)
+
+    with pytest.raises(UnknownKind) as raised:
+        async with connection.transaction():
+            await enqueue_in(connection, [new_job(), new_job(kind="x"), new_job(kind="y")], url=url)
+    await connection.close()
+
+    assert raised.value.__notes__ == ["Nothing was stored. Bad as well: job 2."]
+
+
+def test_only_what_is_set_is_sent() -> None:
+    job = new_job()
+
+    assert to_object(job) == {
+        "id": str(job.id),
+        "kind": "anything",
+        "queue": "default",
+        "args_text": "{}",
+        "priority": 5,
+        "ageing_step_seconds": 3600,
+    }
