@@ -15,6 +15,7 @@ from windlass.assembly import WorkerOptions, make_worker
 from windlass.client.building import Builder
 from windlass.client.client import Client, make_client
 from windlass.client.dead_letters import DeadLetters
+from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs
 from windlass.client.queues import Queues
 from windlass.client.sync import SyncClient
@@ -150,6 +151,11 @@ class Windlass:
     def workers(self) -> Workers:
         """See which workers live and what they know."""
         return self._here().client.workers
+
+    @property
+    def doctor(self) -> Doctor:
+        """Find what is wrong, and why a job does not run."""
+        return self._here().client.doctor
 
     @property
     def connections(self) -> Connections:

@@ -76,7 +76,12 @@ def make_worker(
     longest_lease = max(policy.lease for policy in policies.values())
 
     async def parts() -> Parts:
-        return await _parts(connect(), general, longest_lease, emit=emit, env=env)
+        connections = connect()
+        try:
+            return await _parts(connections, general, longest_lease, emit=emit, env=env)
+        except BaseException:
+            await connections.close()
+            raise
 
     return Worker(plan, parts, loop_factory=_loop_factory(), emit=emit, env=env)
 

@@ -18,6 +18,7 @@ from windlass.stores.contract import Stores
 from windlass.stores.database import Database, Lane
 from windlass.stores.dead_letters import DeadLetterStore
 from windlass.stores.enqueuing import EnqueuingStore
+from windlass.stores.insights import InsightStore
 from windlass.stores.jobs import JobStore
 from windlass.stores.joining import enqueue_in
 from windlass.stores.kinds import KindStore
@@ -65,6 +66,7 @@ def stores_on(lane: Lane) -> Stores:
         workers=WorkerStore(lane),
         queues=QueueStore(lane),
         audit=AuditStore(lane),
+        insights=InsightStore(lane),
     )
 
 

@@ -83,14 +83,10 @@ class Claim:
     is_suspect: bool
     timeout: timedelta
     lease: timedelta
-    priority: int = 5
     tenant: str = ""
     policy: str | None = None
     correlation_id: str | None = None
     deadline: datetime | None = None
-    created_at: datetime | None = None
-    run_at: datetime | None = None
-    started_at: datetime | None = None
     worker: str = ""
 
     @property

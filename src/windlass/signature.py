@@ -35,8 +35,10 @@ class Signature:
 
     def to_keywords(self, arguments: msgspec.Struct) -> dict[str, Any]:
         """Name the values that were present."""
-        values = zip(self.names, arguments.__struct_fields__, strict=True)
-        pairs = ((name, getattr(arguments, member)) for name, member in values)
+        values = msgspec.structs.asdict(arguments)
+        if not self.defaults and self.names == arguments.__struct_fields__:
+            return values
+        pairs = zip(self.names, values.values(), strict=True)
         return {name: value for name, value in pairs if value is not msgspec.UNSET}
 
     def schema(self) -> dict[str, Any]:

@@ -128,6 +128,14 @@ async def test_options_are_the_other_fields_of_a_job(connection: Connection) -> 
     assert row["run_at"] - row["created_at"] == timedelta(seconds=90.5)
 
 
+async def test_workers_learn_of_a_queue_that_is_not_the_kinds_own(connection: Connection) -> None:
+    for queue in ("elsewhere", "post", None, "elsewhere"):
+        await enqueue(connection, {"kind": "send", "args": {"to": "a"}, "queue": queue})
+
+    routes = await connection.fetch("SELECT queue FROM windlass.routes WHERE kind = 'send'")
+    assert [row["queue"] for row in routes] == ["elsewhere"]
+
+
 async def test_every_field_finds_its_column(connection: Connection) -> None:
     given = {
         "id": str(uuid4()),
@@ -551,12 +559,13 @@ VALUES = """
     {"weight":1} {"weight":0} {"weight":1,"more":2} {"weight":1,"inside":{"weight":2,"labels":["a"]}}
     "2026-02-28" "2026-02-30" "P1DT2H" "PT" "-PT1.5S" "P1W" "550e8400-e29b-41d4-a716-446655440000" "1.5" "NaN"
     "aGk=" "aGk" "2026-05-10T12:00:00Z" "2026-05-10T12:00:00" "2026-05-10T25:00:00Z"
-""".split()
+"""
 
 
 @pytest.mark.parametrize("reader", READERS, ids=str)
 async def test_the_database_takes_what_the_handler_takes(connection: Connection, reader: Any) -> None:
     schema, decoder = json.dumps(msgspec.json.schema(reader)), msgspec.json.Decoder(reader)
+    values = VALUES.split()
 
     def fits(value: str) -> bool:
         try:
@@ -569,7 +578,7 @@ async def test_the_database_takes_what_the_handler_takes(connection: Connection,
         "SELECT value, windlass.argument_problem($1::text::jsonb, value::jsonb, $1::text::jsonb, '') IS NULL AS fits "
         "FROM unnest($2::text[]) AS value",
         schema,
-        VALUES,
+        values,
     )
 
-    assert {row["value"]: row["fits"] for row in rows} == {value: fits(value) for value in VALUES}
+    assert {row["value"]: row["fits"] for row in rows} == {value: fits(value) for value in values}

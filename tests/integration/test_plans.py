@@ -11,8 +11,9 @@ import asyncio
 import itertools
 import json
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -39,7 +40,7 @@ INSERT INTO windlass.jobs (
 )
 SELECT
     (lpad(to_hex((EXTRACT(EPOCH FROM $2::timestamptz) * 1000)::bigint + n), 12, '0') || '7000' ||
-     substr(md5(n::text || $1), 1, 16))::uuid,
+     substr(md5(n::text || $1 || $3), 1, 16))::uuid,
     $3, $4, $1,
     CASE WHEN $1 IN ('held', 'dead', 'cancelled') THEN 'because' END,
     5,
@@ -74,10 +75,9 @@ def rows(
     return state, age, kind, queue, count, lease_left, limit_in
 
 
-def crowd(finished: int) -> list[Rows]:
-    """A table in use: 100,000 each of foreign, future and held rows, and this many finished ones."""
+def crowd() -> list[Rows]:
+    """A table in use beside its finished rows: 100,000 each of foreign, future and held ones, and some work."""
     return [
-        rows("completed", finished, age=3 * DAY),
         rows("cancelled", 1000, age=2 * DAY),
         rows("available", 100_000, age=2 * DAY, kind="foreign"),
         rows("scheduled", 100_000, age=-2 * DAY),
@@ -104,7 +104,6 @@ class Tables:
     async def explain(self, name: str, values: dict[str, Any], *, plan_cache_mode: str) -> Plan:
         """The plan of a statement and what it really visited, undone afterwards."""
         statement = self.database.dialect.statement(name)
-        given = {**values, **EACH_NAMES.get(name, {})}
         transaction = self.driver.transaction()
         await transaction.start()
         try:
@@ -113,7 +112,7 @@ class Tables:
             types = ", ".join(f"{_type(parameter)}" for parameter in prepared.get_parameters())
             await self.driver.execute(f"PREPARE hot{f'({types})' if types else ''} AS {statement.sql}")
             literals = [
-                await self._literal(given[value], _type(parameter))
+                await self._literal(values[value], _type(parameter))
                 for value, parameter in zip(statement.values, prepared.get_parameters(), strict=True)
             ]
             call = f"hot({', '.join(literals)})" if literals else "hot"
@@ -126,9 +125,6 @@ class Tables:
     async def _literal(self, value: Any, kind: str) -> str:
         text = await self.driver.fetchval(f"SELECT quote_nullable(($1::{kind})::text)", value)
         return f"{text}::{kind}"
-
-
-EACH_NAMES: dict[str, dict[str, Any]] = {}
 
 
 def _type(parameter: asyncpg.types.Type) -> str:
@@ -182,22 +178,298 @@ def _rows_of(node: dict[str, Any]) -> int:
     return round((node["Actual Rows"] + removed) * node["Actual Loops"])
 
 
-async def fill(driver: Driver, crowds: list[Rows]) -> None:
+async def fill(driver: Driver, crowds: Sequence[Rows]) -> None:
     now = datetime.now(UTC)
     for state, age, kind, queue, count, lease_left, limit_in in crowds:
         limit = None if limit_in is None else now + limit_in
         await driver.execute(FILL, state, now - age, kind, queue, count, now + lease_left, limit, timeout=110)
-    await driver.execute(
-        "INSERT INTO windlass.workers (id, state, host, pid, version, kinds, queues, concurrency, started_at, "
-        "heartbeat_at) SELECT 'w' || n, 'alive', 'host', 1, '1', '[]', '[]', 5, now(), now() "
-        "FROM generate_series(0, 19) AS n"
+
+
+WORKERS = """
+INSERT INTO windlass.workers (
+    id, state, host, pid, version, kinds, queues, concurrency, started_at, heartbeat_at
+)
+SELECT 'w' || n, 'alive', 'host', 1, '1', '[]', '[]', 5, now(), now()
+FROM generate_series(0, 19) AS n
+"""
+
+# For every open letter forty closed ones.
+LETTERS = """
+INSERT INTO windlass.dead_letters (
+    job_id, lease_epoch, kind, queue, reason, attempts, died_at, status, resolution, resolved_by, resolved_at
+)
+SELECT
+    id, n, kind, queue, 'because', 1, finished_at,
+    CASE n WHEN 0 THEN 'new' ELSE 'resolved' END, 'done', 'ann', now()
+FROM windlass.jobs
+CROSS JOIN generate_series(0, 40) AS n
+WHERE state = 'dead'
+"""
+
+# What the planner believes, without another fill. An ANALYZE of empty tables leaves no statistics and zero rows.
+FORGET = "DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'windlass'::regnamespace)"
+BELIEVE = "UPDATE pg_class SET relpages = 0, reltuples = {rows} WHERE relnamespace = 'windlass'::regnamespace"
+STATISTICS = {
+    "fresh": ["ANALYZE"],
+    "stale": [FORGET, BELIEVE.format(rows=0)],
+    "never": [FORGET, BELIEVE.format(rows=-1)],
+    # Taken while every job had finished: no row is believed to be in any other state.
+    "misleading": [],
+}
+
+
+async def prepare(server: PrivatePostgres, *, finished: int) -> dict[str, str]:
+    """One filled database for each state of the statistics; returns their names."""
+    base = f"plans_{next(names)}"
+    server.create_database(base)
+    database = open_database(server.url(base))
+    assert isinstance(database, Postgres)
+    await migrate(database)
+    await database.close()
+    driver = await asyncpg.connect(server.url(base))
+    for table in ("jobs", "dead_letters", "workers"):
+        await driver.execute(f"ALTER TABLE windlass.{table} SET (autovacuum_enabled = off)")
+    await fill(driver, [rows("completed", finished, age=3 * DAY)])
+    await driver.execute("ANALYZE")
+    await fill(driver, crowd())
+    await driver.execute(WORKERS)
+    await driver.execute(LETTERS)
+    await driver.close()
+    copies = {name: f"{base}_{name}" for name in STATISTICS}
+    for name, copy in copies.items():
+        server.create_database(copy, template=base)
+        driver = await asyncpg.connect(server.url(copy))
+        for statement in STATISTICS[name]:
+            await driver.execute(statement, timeout=110)
+        await driver.close()
+    server.drop_database(base)
+    return copies
+
+
+def prepared(server: PrivatePostgres, *, finished: int) -> dict[str, str]:
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(lambda: asyncio.run(prepare(server, finished=finished))).result()
+
+
+@pytest.fixture(scope="module")
+def databases(postgres_server: PrivatePostgres) -> Iterator[dict[str, str]]:
+    copies = prepared(postgres_server, finished=100_000)
+    yield copies
+    for copy in copies.values():
+        postgres_server.drop_database(copy)
+
+
+@asynccontextmanager
+async def opened(server: PrivatePostgres, name: str) -> AsyncIterator[Tables]:
+    """The database, on a connection as the engine opens it."""
+    database = open_database(server.url(name))
+    assert isinstance(database, Postgres)
+    driver = await database.connect()
+    yield Tables(database, driver)
+    await driver.close()
+    await database.close()
+
+
+@pytest.fixture(params=STATISTICS)
+async def tables(
+    request: pytest.FixtureRequest, postgres_server: PrivatePostgres, databases: dict[str, str]
+) -> AsyncIterator[Tables]:
+    async with opened(postgres_server, databases[request.param]) as tables:
+        yield tables
+
+
+@pytest.fixture(params=["force_generic_plan", "force_custom_plan"])
+def plan_cache_mode(request: pytest.FixtureRequest) -> str:
+    mode: str = request.param
+    return mode
+
+
+async def ids_of(tables: Tables, state: str, count: int = BATCH) -> list[uuid.UUID]:
+    found = await tables.driver.fetch(
+        "SELECT id FROM windlass.jobs WHERE state = $1 ORDER BY id LIMIT $2", state, count
     )
-    await driver.execute(
-        "INSERT INTO windlass.dead_letters (job_id, lease_epoch, kind, queue, reason, attempts, died_at) "
-        "SELECT id, lease_epoch, kind, queue, 'because', 1, finished_at FROM windlass.jobs WHERE state = 'dead'"
+    return [row["id"] for row in found]
+
+
+def claim_values(pairs: Sequence[tuple[str, str]], *, limit: int = BATCH) -> dict[str, Any]:
+    return {
+        "queues": [queue for queue, _ in pairs],
+        "kinds": [kind for _, kind in pairs],
+        "leases": [MINUTE] * len(pairs),
+        "timeouts": [HOUR] * len(pairs),
+        "max_attempts": [4] * len(pairs),
+        "worker": "w1",
+        "claim_id": uuid.uuid4(),
+        "limit": limit,
+        "suspects": 1,
+    }
+
+
+ONE_PAIR = [("default", "report")]
+TWENTY_PAIRS = [("many", f"kind {number}") for number in range(20)]
+
+
+async def settlement_values(tables: Tables) -> dict[str, Any]:
+    held = await ids_of(tables, "running")
+    return {
+        "job_id": held,
+        "epoch": [1] * len(held),
+        "next_state": ["scheduled"] * len(held),
+        "next_reason": [None] * len(held),
+        "failure": ['{"type": "ValueError"}'] * len(held),
+        "refund": [0] * len(held),
+        "more_crashes": [0] * len(held),
+        "suspected": [False] * len(held),
+        "run_in": [MINUTE] * len(held),
+        "attempts_allowed": [None] * len(held),
+        "next_timeout": [None] * len(held),
+        "is_end": [False] * len(held),
+    }
+
+
+def enqueue_values() -> dict[str, Any]:
+    jobs = [
+        enqueuing._values(NewJob(id=JobId(uuid.uuid4()), kind="report", queue="default", args="{}"))
+        for _ in range(BATCH)
+    ]
+    return {name: [job[name] for job in jobs] for name in jobs[0]}
+
+
+async def guards(tables: Tables, state: str = "running") -> dict[str, Any]:
+    held = await ids_of(tables, state)
+    return {"job_id": held, "epoch": [1] * len(held)}
+
+
+async def values_for(tables: Tables, name: str) -> dict[str, Any]:
+    """What the product would hand to the statement."""
+    match name:
+        case "jobs/claim":
+            return claim_values(ONE_PAIR)
+        case "jobs/complete":
+            return {**await guards(tables), "value": ["1"] * BATCH}
+        case "jobs/settle":
+            return await settlement_values(tables)
+        case "jobs/renew" | "jobs/settled" | "jobs/look_again":
+            return await guards(tables)
+        case "dead_letters/record":
+            return await guards(tables, "dead")
+        case "jobs/seize":
+            return {**await guards(tables), "hold_for": [MINUTE] * BATCH}
+        case "jobs/honour_cancel":
+            return {"job_id": await ids_of(tables, "available")}
+        case "jobs/enqueue":
+            return enqueue_values()
+        case "jobs/expired":
+            return {"overrun": MINUTE, "limit": BATCH}
+        case "jobs/look":
+            return {"overrun": MINUTE}
+        case "jobs/of_worker":
+            return {"worker": "w1", "limit": BATCH}
+        case "jobs/cancel_requests":
+            return {"worker": "w1"}
+        case "jobs/strays":
+            return {"worker": "w1", "unanswered": [uuid.uuid4()]}
+        case "jobs/by_age":
+            return {"after": NIL, "limit": BATCH}
+        case "jobs/delete_finished":
+            return {"ids": await ids_of(tables, "dead"), "finished_before": datetime.now(UTC)}
+        case "jobs/get" | "jobs/ending":
+            return {"id": (await ids_of(tables, "available", 1))[0]}
+        case "dead_letters/open":
+            return {"kind": None, "queue": None, "tenant": None, "limit": BATCH}
+        case "keys/find_active":
+            return {"tenant": "", "key": "customer-7"}
+        case _:
+            return {"limit": BATCH}
+
+
+RUNNING = 1000
+"""How many jobs run in the filled tables: what looks for overrun ones must look at each of them."""
+
+# The indexes by which a statement must come in, and how many rows of jobs it may look at.
+HOT: dict[str, tuple[set[str], int]] = {
+    "jobs/claim": ({"jobs_claim", "jobs_claim_suspect", "jobs_pkey"}, 4 * BATCH),
+    "jobs/complete": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/settle": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/renew": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/settled": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/look_again": ({"jobs_pkey"}, 3 * BATCH),
+    "jobs/seize": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/honour_cancel": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/enqueue": (set(), 0),
+    "jobs/promote": ({"jobs_due", "jobs_pkey"}, 3 * BATCH),
+    "jobs/expired": ({"jobs_running"}, 2 * RUNNING),
+    "jobs/of_worker": ({"jobs_running"}, RUNNING // 10),
+    "jobs/cancel_requests": ({"jobs_running"}, RUNNING // 10),
+    "jobs/strays": ({"jobs_running"}, RUNNING // 10),
+    "jobs/look": ({"jobs_due", "jobs_running", "jobs_expiring", "jobs_deadline"}, 2 * RUNNING),
+    "jobs/expire": ({"jobs_expiring", "jobs_pkey"}, 3 * BATCH),
+    "jobs/miss_deadline": ({"jobs_deadline", "jobs_pkey"}, 3 * BATCH),
+    "jobs/by_age": ({"jobs_pkey"}, BATCH),
+    "jobs/delete_finished": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/get": ({"jobs_pkey"}, 1),
+    "jobs/ending": ({"jobs_pkey"}, 1),
+    "jobs/next_due": ({"jobs_due"}, 1),
+    "keys/find_active": ({"jobs_unique_active"}, 1),
+    "dead_letters/record": ({"jobs_pkey"}, 2 * BATCH),
+    "dead_letters/open": ({"dead_letters_open"}, 0),
+}
+
+
+@pytest.mark.parametrize("name", HOT)
+async def test_a_hot_statement_comes_in_by_its_index_and_looks_at_no_more_than_its_batch(
+    tables: Tables, plan_cache_mode: str, name: str
+) -> None:
+    """Fault B16."""
+    indexes, most = HOT[name]
+
+    plan = await tables.explain(name, await values_for(tables, name), plan_cache_mode=plan_cache_mode)
+
+    assert plan.sequential == []
+    assert indexes <= plan.indexes
+    assert plan.visited <= most
+
+
+async def test_a_claim_over_many_kinds_looks_at_the_head_of_each(tables: Tables, plan_cache_mode: str) -> None:
+    """ENG-031, fault B16: twenty pairs of queue and kind in one statement."""
+    limit = 20
+
+    plan = await tables.explain(
+        "jobs/claim", claim_values(TWENTY_PAIRS, limit=limit), plan_cache_mode=plan_cache_mode
     )
-    await driver.execute(
-        "INSERT INTO windlass.dead_letters (job_id, lease_epoch, kind, queue, reason, attempts, died_at, status, "
-        "resolution, resolved_by, resolved_at) SELECT id, 100 + n, kind, queue, 'because', 1, finished_at, "
-        "'resolved', 'done', 'ann', now() FROM windlass.jobs, generate_series(1, 40) AS n WHERE state = 'dead'"
-    )
+
+    assert plan.sequential == []
+    assert plan.visited <= limit * (len(TWENTY_PAIRS) + 3)
+
+
+async def test_a_claim_never_takes_more_than_its_limit(tables: Tables, plan_cache_mode: str) -> None:
+    """Fault B16: a plan that runs its inner part more than once would take more."""
+    values = claim_values(ONE_PAIR, limit=5)
+    statement = tables.database.dialect.statement("jobs/claim")
+
+    transaction = tables.driver.transaction()
+    await transaction.start()
+    await tables.driver.execute(f"SET LOCAL plan_cache_mode = {plan_cache_mode}")
+    claimed = await tables.driver.fetch(statement.sql, *[values[value] for value in statement.values])
+    await transaction.rollback()
+
+    assert len(claimed) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_a_claim_costs_the_same_beside_a_million_finished_jobs(postgres_server: PrivatePostgres) -> None:
+    """ENG-144."""
+    copies = prepared(postgres_server, finished=1_000_000)
+
+    for copy in copies.values():
+        async with opened(postgres_server, copy) as tables:
+            for mode in ("force_generic_plan", "force_custom_plan"):
+                for name in ("jobs/claim", "jobs/complete", "jobs/settle", "jobs/renew", "jobs/promote", "jobs/expired"):
+                    indexes, most = HOT[name]
+                    values = await values_for(tables, name)
+                    plan = await tables.explain(name, values, plan_cache_mode=mode)
+                    assert plan.sequential == [], (copy, mode, name)
+                    assert indexes <= plan.indexes, (copy, mode, name)
+                    assert plan.visited <= most, (copy, mode, name)
+        postgres_server.drop_database(copy)

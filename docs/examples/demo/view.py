@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import deque
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -84,7 +87,9 @@ class View:
         )
         gap = [Text("")] * (EVENTS - len(self._events))
         events = Panel(Group(*self._events, *gap), title="what happens", border_style="grey37")
-        return Panel(Group(head, Text(""), _jobs(seen), _legend(seen), Text(""), _workers(seen), events), width=80)
+        return Panel(
+            Group(head, Text(""), _jobs(seen), _legend(seen), Text(""), _workers(seen), events), width=80
+        )
 
 
 def _jobs(seen: Seen) -> Table:
@@ -117,9 +122,19 @@ def _legend(seen: Seen) -> Text:
 
 def _workers(seen: Seen) -> Table:
     table = Table(box=None, padding=(0, 2), header_style="bold", pad_edge=False)
-    for name in ("worker", "pid", "process", "running", "completed"):
+    for name in ("worker", "pid", "process", "in hand", "completed"):
         table.add_column(name, justify="left" if name in ("worker", "process") else "right", min_width=8)
     for name, pid, state, running, completed in seen.workers:
         style = "red" if state == "killed" else ""
         table.add_row(name, str(pid), state, str(running), str(completed), style=style)
     return table
+
+
+def save_picture(view: View, path: Path) -> None:
+    """Keep what the view shows as an SVG file."""
+    with Path(os.devnull).open("w") as nowhere:
+        recorder = Console(record=True, width=82, file=nowhere, force_terminal=True)
+        recorder.print(view.picture())
+        drawn = recorder.export_svg(title="make demo")
+    # The picture must not fetch fonts from elsewhere.
+    path.write_text(re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL))

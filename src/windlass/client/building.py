@@ -18,6 +18,7 @@ from windlass.registry import HandlerSpec
 
 LONGEST = timedelta(days=3653)
 _POLICY_OPTIONS = ("max_attempts", "max_crashes", "timeout", "lease", "backoff")
+_NO_CHANGE = PolicyChange()
 _NOT_PART_OF_THE_JOB = frozenset({"tx", "key", "created_by"})
 
 
@@ -111,7 +112,9 @@ class Builder:
 
 def _own_policy(options: JobOptions) -> PolicyChange:
     named = {name: getattr(options, name) for name in _POLICY_OPTIONS if getattr(options, name) is not None}
-    return merge(options.policy, PolicyChange(named)) if options.policy else PolicyChange(named)
+    if not named:
+        return options.policy or _NO_CHANGE
+    return merge(options.policy, PolicyChange(named))
 
 
 def _uniqueness(

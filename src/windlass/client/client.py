@@ -9,6 +9,7 @@ from windlass.client.building import Builder
 from windlass.client.certainty import until_certain
 from windlass.client.coalescer import Coalescer
 from windlass.client.dead_letters import DeadLetters
+from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs, Joiner
 from windlass.client.queues import Queues
 from windlass.client.waiting import Waiter
@@ -28,6 +29,7 @@ class Client:
     dead_letters: DeadLetters
     queues: Queues
     workers: Workers
+    doctor: Doctor
 
     async def close(self) -> None:
         """Store what was handed in, and stop waiting for hints."""
@@ -65,4 +67,4 @@ def make_client(
         secret=secret,
         env=env,
     )
-    return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs))
+    return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), Doctor(stores))

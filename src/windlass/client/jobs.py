@@ -72,7 +72,7 @@ class Jobs:
         if options.tx is not None:
             stored = (await self.join(options.tx, [job]))[0]
         elif job.is_keyed:
-            stored = await self._certainly_keyed(job)
+            stored = (await self._certainly_keyed([job]))[0]
         else:
             await self.coalescer.enqueue(job)
             stored = Stored(job.id, is_new=True)
@@ -97,7 +97,7 @@ class Jobs:
         if tx is not None:
             stored = await self.join(tx, jobs)
         elif any(job.is_keyed for job in jobs):
-            stored = [await self._certainly_keyed(job) for job in jobs]
+            stored = await self._certainly_keyed(jobs)
         else:
             await self._certainly(jobs)
             stored = [Stored(job.id, is_new=True) for job in jobs]
@@ -199,9 +199,10 @@ class Jobs:
             lambda: self.stores.enqueuing.enqueue(jobs), what="enqueue", ids=ids, env=self.env
         )
 
-    async def _certainly_keyed(self, job: NewJob) -> Stored:
+    async def _certainly_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:
+        ids = [job.id for job in jobs]
         return await until_certain(
-            lambda: self.stores.enqueuing.enqueue_keyed(job), what="enqueue", ids=[job.id], env=self.env
+            lambda: self.stores.enqueuing.enqueue_keyed(jobs), what="enqueue", ids=ids, env=self.env
         )
 
     def _build_all(self, calls: Sequence[JobArgs[Any]]) -> list[NewJob]:

@@ -11,7 +11,7 @@ from windlass.errors import JobCancelled, JobDead, JobNotFound, ResultTimeout
 from windlass.job import JobId
 from windlass.states import FINISHED, State
 from windlass.stores.contract import Ending, Jobs
-from windlass.wakeups.contract import ANYTHING, Wakeups, done_hint
+from windlass.wakeups.contract import ANYTHING, Wakeups, done_hint, queue_hint
 
 FIRST_LOOK = 0.05
 LAST_LOOK = 1.0
@@ -31,7 +31,10 @@ class Waiter:
         self._bells.setdefault(hint, set()).add(bell)
         self._start_listening()
         try:
-            await self._jobs.note_waiter(job_id)
+            queue = await self._jobs.note_waiter(job_id)
+            if queue is not None:
+                # The note locked the row for a moment, and a worker that came just then has not seen the job.
+                self._wakeups.send(queue_hint(queue))
             return await self._look_until_done(job_id, bell, timeout)
         finally:
             self._bells[hint].discard(bell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -46,8 +47,10 @@ class ClaimStore:
             limit=limit,
             suspects=suspects,
         )
+        by_pair = {(pair.queue, pair.kind): pair for pair in wanted}
         # RETURNING promises no order.
-        return [rows.claim(row) for row in sorted(found, key=lambda row: (row["turn"], row["id"]))]
+        ordered = sorted(found, key=itemgetter("turn", "id"))
+        return [rows.claim(row, by_pair[row["queue"], row["kind"]], worker) for row in ordered]
 
     async def renew(self, claims: Sequence[Claim]) -> Renewed:
         asked = _guards(claims)
@@ -91,7 +94,7 @@ class ClaimStore:
 
     async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
         found = await self.lane.fetch("jobs/strays", worker=worker, unanswered=list(unanswered))
-        return [rows.claim(row) for row in found]
+        return [rows.held_claim(row) for row in found]
 
     async def seize(self, *, limit: int, hold_for: timedelta, overrun: timedelta) -> list[Seized]:
         async with self.lane.transaction() as connection:
@@ -104,16 +107,19 @@ class ClaimStore:
             return await _take_over(connection, left, hold_for)
 
     async def _reckon(self, claims: Sequence[Claim], found: Sequence[Row]) -> Settled:
-        done = {rows.job_id(row["id"]): bool(row["is_awaited"]) for row in found}
+        awaited = [rows.job_id(row["id"]) for row in found if row["is_awaited"]]
+        if len(found) == len(claims):
+            return Settled(done=frozenset(claim.id for claim in claims), awaited=frozenset(awaited))
+        done = {rows.job_id(row["id"]) for row in found}
         missing = [claim for claim in claims if claim.id not in done]
-        if missing:
-            # Settled under this very epoch means by us, in a sending whose reply was lost.
-            again = await self.lane.fetch_each("jobs/settled", _guards(missing))
-            done |= {rows.job_id(row["id"]): bool(row["is_awaited"]) for row in again}
+        # Settled under this very epoch means by us, in a sending whose reply was lost.
+        again = await self.lane.fetch_each("jobs/settled", _guards(missing))
+        done |= {rows.job_id(row["id"]) for row in again}
+        awaited += [rows.job_id(row["id"]) for row in again if row["is_awaited"]]
         return Settled(
             done=frozenset(done),
-            lost=frozenset(claim.id for claim in claims if claim.id not in done),
-            awaited=frozenset(job_id for job_id, is_awaited in done.items() if is_awaited),
+            lost=frozenset(claim.id for claim in missing if claim.id not in done),
+            awaited=frozenset(awaited),
         )
 
     async def _without_locked(self, asked: Sequence[Values]) -> tuple[list[Values], frozenset[JobId]]:
@@ -200,7 +206,7 @@ async def _take_over(connection: Connection, expired: Sequence[Row], hold_for: t
     )
     return [
         Seized(
-            rows.claim(row),
+            rows.held_claim(row),
             ran_out=why[rows.job_id(row["id"])][0],
             missed_deadline=why[rows.job_id(row["id"])][1],
         )

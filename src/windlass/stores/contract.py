@@ -209,6 +209,34 @@ class QueueCount:
     oldest_run_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Jobs of one queue and kind that could run now, and how long the first of them could have."""
+
+    queue: str
+    kind: str
+    jobs: int
+    oldest_for: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """A rule about ended jobs that some of them break, with one of them as an example."""
+
+    rule: str
+    jobs: int
+    example: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Which database it is, `postgres` or `sqlite`, and what its clock says."""
+
+    name: str
+    version: str
+    now: datetime
+
+
 class Enqueuing(Protocol):
     """Storing new jobs."""
 
@@ -216,8 +244,8 @@ class Enqueuing(Protocol):
         """Store jobs without keys, all or none; sending the same ones again changes nothing."""
         ...
 
-    async def enqueue_keyed(self, job: NewJob) -> Stored:
-        """Store a job unless its key stands for one already, which is then returned.
+    async def enqueue_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:
+        """Store jobs, all or none, except those whose key stands for a job already, which is then returned.
 
         Raises IdempotencyMismatch when the key was used for something else.
         """
@@ -304,8 +332,11 @@ class Jobs(Protocol):
         """How the job ended or where it stands; None when there is no such job."""
         ...
 
-    async def note_waiter(self, job_id: JobId) -> None:
-        """Have the end of this job announced."""
+    async def note_waiter(self, job_id: JobId) -> str | None:
+        """Have the end of this job announced.
+
+        Returns the queue of a job that can be claimed now: a claim at the same moment may have passed over it.
+        """
         ...
 
 
@@ -331,7 +362,7 @@ class Upkeep(Protocol):
     async def delete_finished(
         self, state: State, *, older_than: timedelta, after: UUID, limit: int
     ) -> UUID | None:
-        """Remove a batch of ended jobs; returns where to go on, None when there are no more."""
+        """Look at the next `limit` jobs by age and remove those ended; returns where to go on, None at the end."""
         ...
 
     async def forget_keys(self) -> None:
@@ -433,6 +464,42 @@ class AuditTrail(Protocol):
         ...
 
 
+class Insights(Protocol):
+    """Looking across all jobs for what may be wrong."""
+
+    async def waiting(self) -> list[Waiting]:
+        """What could run now, by queue and kind."""
+        ...
+
+    async def routes(self) -> frozenset[tuple[str, str]]:
+        """The (queue, kind) pairs that jobs are sent to besides the kind's own queue."""
+        ...
+
+    async def stuck(self, *, grace: timedelta) -> int:
+        """How many claims ran out longer ago than this and were not taken over."""
+        ...
+
+    async def broken(self, *, newest: int) -> list[BrokenRule]:
+        """Which rules about ended jobs do not hold among the newest jobs."""
+        ...
+
+    async def open_dead_letters(self) -> int:
+        """How many dead letters nobody has closed."""
+        ...
+
+    async def ahead(self, job_id: JobId, *, limit: int) -> int:
+        """How many available jobs of its queue come before this one, counted up to `limit`."""
+        ...
+
+    async def engine(self) -> Engine:
+        """Which database this is, and its time."""
+        ...
+
+    async def drift(self) -> list[str]:
+        """How the tables differ from those of this release, a line each."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Stores:
     """One store a noun, on the connections of one purpose."""
@@ -446,3 +513,4 @@ class Stores:
     workers: Workers
     queues: Queues
     audit: AuditTrail
+    insights: Insights

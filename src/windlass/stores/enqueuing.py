@@ -25,14 +25,14 @@ class EnqueuingStore:
     async def enqueue(self, jobs: Sequence[NewJob]) -> None:
         await self.lane.fetch_each("jobs/enqueue", [_values(job) for job in jobs])
 
-    async def enqueue_keyed(self, job: NewJob) -> Stored:
+    async def enqueue_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:
         for _ in range(_TRIES):
             try:
                 async with self.lane.transaction() as connection:
-                    return await _store_keyed(connection, job)
+                    return [await _store_keyed(connection, job) for job in jobs]
             except _KeyFreed:
                 continue
-        raise StoreBusy(f"the key of job {job.id} changed hands {_TRIES} times: try again")
+        raise StoreBusy(f"the key of job {jobs[0].id} changed hands {_TRIES} times: try again")
 
 
 class _KeyFreed(Exception):

@@ -39,8 +39,9 @@ class JobStore:
         found = await self.lane.fetch("jobs/ending", id=job_id)
         return rows.ending(found[0]) if found else None
 
-    async def note_waiter(self, job_id: JobId) -> None:
-        await self.lane.fetch("jobs/await", id=job_id)
+    async def note_waiter(self, job_id: JobId) -> str | None:
+        found = await self.lane.fetch("jobs/await", id=job_id)
+        return found[0]["queue"] if found else None
 
     async def cancel(self, job_id: JobId, *, actor: str, reason: str, running: bool) -> State:
         async with self.lane.transaction() as connection:

@@ -1,7 +1,7 @@
 """How do jobs become part of a transaction that the caller opened?
 
-The transaction's own connection runs one statement, a call of the function `windlass.enqueue`, so the jobs
-commit or vanish with the caller's rows, and workers are woken by the commit.
+The transaction's own connection runs one statement, a call of a function in the database, so the jobs commit or
+vanish with the caller's rows, and workers are woken by the commit.
 """
 
 from __future__ import annotations
@@ -23,11 +23,8 @@ import msgspec
 from windlass.durations import seconds
 from windlass.errors import (
     IdempotencyMismatch,
-    InvalidArguments,
-    InvalidJob,
     InvalidPayload,
     InvalidSettings,
-    UnknownKind,
     WindlassError,
     WrongDatabase,
 )
@@ -57,8 +54,8 @@ async def enqueue_in(transaction: object, jobs: Sequence[NewJob], *, url: str) -
 
     `transaction` is what it is open on: asyncpg's connection, SQLAlchemy's AsyncSession or AsyncConnection.
     Raises InvalidSettings for anything else or when no transaction is open, WrongDatabase when it is another
-    database than the one at `url`, and the same InvalidJob errors as an ordinary enqueue. As after any error
-    of PostgreSQL the transaction can then only be rolled back, unless the call was made inside a savepoint.
+    database than the one at `url`, IdempotencyMismatch as an ordinary enqueue does. As after any error of
+    PostgreSQL the transaction can then only be rolled back, unless the call was made inside a savepoint.
     """
     _refuse_sqlite(transaction, url)
     session = await _session_of(transaction)
@@ -294,38 +291,18 @@ def _database_errors() -> tuple[type[Exception], ...]:
 
 
 def _explained(error: BaseException, jobs: Sequence[NewJob]) -> WindlassError:
-    """The error as our client words it, by the code, rule and pointer that the function reports."""
+    """The error as our client words it, by the code and pointer that the function reports."""
     origin = _from_the_driver(error)
     code = getattr(origin, "sqlstate", None)
     pointer = str(getattr(origin, "detail", None) or "")
-    index, _, place = pointer.removeprefix("/").partition("/")
-    job = jobs[int(index)] if index.isdigit() and int(index) < len(jobs) else None
-    if code == _MISMATCH and job is not None:
-        return IdempotencyMismatch(job.idempotency_key or "")
-    if code == _INVALID and job is not None:
-        return _invalid(origin, job, place)
+    index = pointer.removeprefix("/").partition("/")[0]
+    if code == _MISMATCH and index.isdigit():
+        return IdempotencyMismatch(jobs[int(index)].idempotency_key or "")
     if code == _INVALID:
         return InvalidPayload(str(origin), pointer=pointer)
     if code in _BAD_JSON:
         return InvalidPayload(f"PostgreSQL cannot keep the jobs as JSON: {origin}")
     return translate(origin)
-
-
-def _invalid(origin: BaseException, job: NewJob, place: str) -> InvalidJob:
-    message = str(getattr(origin, "message", None) or origin)
-    problem = message.partition(": ")[2] or message
-    found: InvalidJob
-    match getattr(origin, "constraint_name", None):
-        case "known_kind":
-            found = UnknownKind(job.kind)
-        case "valid_arguments":
-            found = InvalidArguments(job.kind, problem, field=place.removeprefix("args/").replace("/", "."))
-        case _:
-            found = InvalidPayload(problem, pointer=f"/{place}")
-    hint = getattr(origin, "hint", None)
-    if hint:
-        found.add_note(hint)
-    return found
 
 
 def _from_the_driver(error: BaseException) -> BaseException:

@@ -18,6 +18,7 @@ from windlass.stores.contract import (
     Look,
     Pause,
     QueueCount,
+    Wanted,
     WorkerRecord,
 )
 from windlass.stores.database import Row
@@ -51,8 +52,33 @@ def document(value: Any) -> Any:
     return None if value is None else _decode(value)
 
 
-def claim(row: Row) -> Claim:
-    """The right to run the job that a claiming statement returned."""
+def claim(row: Row, wanted: Wanted, worker: str) -> Claim:
+    """A new claim: the row has only what the worker does not know already."""
+    own_timeout, own_lease, own_limit = row["own_timeout"], row["own_lease"], row["own_max_attempts"]
+    deadline, attempt = row["deadline"], row["attempt"]
+    return Claim(
+        id=job_id(row["id"]),
+        epoch=row["lease_epoch"],
+        kind=wanted.kind,
+        queue=wanted.queue,
+        args=row["args"],
+        attempt=attempt,
+        max_attempts=max(wanted.max_attempts if own_limit is None else own_limit, attempt),
+        run=row["run"],
+        crashes=row["crashes"],
+        is_suspect=bool(row["is_suspect"]),
+        timeout=wanted.timeout if own_timeout is None else span(own_timeout),
+        lease=wanted.lease if own_lease is None else span(own_lease),
+        tenant=row["tenant"],
+        policy=row["policy"],
+        correlation_id=row["correlation_id"],
+        deadline=None if deadline is None else moment(deadline),
+        worker=worker,
+    )
+
+
+def held_claim(row: Row) -> Claim:
+    """A claim as the job's row has it, whoever made it."""
     return Claim(
         id=job_id(row["id"]),
         epoch=row["lease_epoch"],
@@ -66,14 +92,10 @@ def claim(row: Row) -> Claim:
         is_suspect=bool(row["is_suspect"]),
         timeout=span(row["timeout"]),
         lease=span(row["lease"]),
-        priority=row["priority"],
         tenant=row["tenant"],
         policy=row["policy"],
         correlation_id=row["correlation_id"],
         deadline=maybe_moment(row["deadline"]),
-        created_at=moment(row["created_at"]),
-        run_at=moment(row["run_at"]),
-        started_at=moment(row["started_at"]),
         worker=row["worker"],
     )
 

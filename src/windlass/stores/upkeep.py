@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from windlass.job import JobId
@@ -48,22 +46,24 @@ class UpkeepStore:
     async def delete_finished(
         self, state: State, *, older_than: timedelta, after: UUID, limit: int
     ) -> UUID | None:
-        row = (await self.lane.fetch("jobs/next_due"))[0]
-        cutoff = rows.moment(row["now"]) - older_than
-        found: Sequence[Row] = await self.lane.fetch(
-            "jobs/delete_finished",
-            state=state.value,
-            after=JobId(after),
-            created_before=UUID(int=int(cutoff.timestamp() * 1000) << _TIMESTAMP_BITS),
-            finished_before=cutoff,
-            limit=limit,
-        )
-        removed: list[Any] = [rows.job_id(row["id"]) for row in found]
-        return max(removed) if len(removed) == limit else None
+        now = (await self.lane.fetch("jobs/next_due"))[0]["now"]
+        cutoff = rows.moment(now) - older_than
+        created_before = UUID(int=int(cutoff.timestamp() * 1000) << _TIMESTAMP_BITS)
+        found = await self.lane.fetch("jobs/by_age", after=JobId(after), limit=limit)
+        old = [row for row in found if rows.job_id(row["id"]) < created_before]
+        ended = [row["id"] for row in old if row["state"] == state and _ended_before(row, cutoff)]
+        if ended:
+            await self.lane.fetch("jobs/delete_finished", ids=ended, finished_before=cutoff)
+        return rows.job_id(old[-1]["id"]) if len(old) == limit else None
 
     async def forget_keys(self) -> None:
         await self.lane.fetch("keys/forget")
         await self.lane.fetch("keys/forget_windows")
+
+
+def _ended_before(row: Row, cutoff: datetime) -> bool:
+    finished_at = rows.maybe_moment(row["finished_at"])
+    return finished_at is not None and finished_at < cutoff
 
 
 def _line(row: Row, action: str, to_state: State) -> audit.Line:

@@ -17,6 +17,8 @@ class Bell:
     def attach(self) -> None:
         """Belong to the loop that runs now."""
         self._loop = asyncio.get_running_loop()
+        if self._is_ringing:
+            self._event.set()
 
     def ring(self) -> None:
         """Wake the waiter, from whatever thread."""

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -22,6 +22,9 @@ from windlass.worker.running import Running, RunningContext
 from windlass.worker.threads import ThreadPool
 
 Finish = Callable[[Claim, Outcome], None]
+
+SHORT = timedelta(seconds=2)
+"""Below this a time limit is kept to the millisecond, above it to a quarter of a second."""
 
 
 class Runner:
@@ -159,23 +162,32 @@ class Runner:
         self._pump()
 
     async def _attempt_async(self, running: Running) -> Outcome:
-        spec, limit = running.spec, asyncio.timeout(running.claim.timeout.total_seconds())
+        spec = running.spec
         running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return running.stop_outcome
         contexts.enter(own := RunningContext(running))
         try:
             arguments = spec.unpack(running.claim.args)
-            async with limit:
-                assert spec.function is not None
-                value = await (
-                    spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
-                )
-            return self._completed(spec, value)
+            assert spec.function is not None
+            call = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
+            if running.claim.timeout < SHORT:
+                return self._completed(spec, await self._at_most(running, call))
+            return self._completed(spec, await call)
         except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
-            if limit.expired():
-                return timed_out(running.claim, error)
             return self._outcome_of(error, running)
+
+    async def _at_most(self, running: Running, call: Awaitable[object]) -> object:
+        """Await a handler with a short time limit; longer ones are left to the watchdog, which costs nothing."""
+        limit = asyncio.timeout(running.claim.timeout.total_seconds())
+        try:
+            async with limit:
+                return await call
+        except TimeoutError as error:
+            if limit.expired():
+                running.stop_outcome = timed_out(running.claim, error)
+                raise asyncio.CancelledError from error
+            raise
 
     def _attempt(self, running: Running) -> Outcome:
         spec = running.spec

@@ -11,14 +11,14 @@ from windlass.job import Claim
 from windlass.outcome import Outcome
 from windlass.worker.runner import Runner, timed_out
 
-LOOK_EVERY = 0.5
+LOOK_EVERY = 0.25
 GRACE = timedelta(seconds=5)
 
 
 async def watch_time_limits(
     runner: Runner, finish: Callable[[Claim, Outcome], None], *, emit: Emit, env: Env
 ) -> None:
-    """Ask handlers in threads to stop at their limit; fail those that ignore it, whatever they are.
+    """Ask handlers to stop at their limit; fail those that ignore it, whatever they are.
 
     A thread cannot be killed and a coroutine can refuse to be cancelled: such a handler keeps its slot, but its job
     goes on elsewhere and its late result is refused.

@@ -217,9 +217,7 @@ class Worker:
         pause = 0.1
         while True:
             try:
-                parts = await self._connect()
-                await parts.workers.register(self._plan.describe(self.id))
-                await parts.kinds.declare(self._plan.kinds)
+                parts = await self._registered()
             except StoreUnavailable as error:
                 self._emit("store.failed", doing="start", error=str(error))
                 if self._stop.is_set():
@@ -229,6 +227,16 @@ class Worker:
                 continue
             self._emit("worker.started", worker=self.id, kinds=[kind.kind for kind in self._plan.kinds])
             return parts
+
+    async def _registered(self) -> Parts:
+        parts = await self._connect()
+        try:
+            await parts.workers.register(self._plan.describe(self.id))
+            await parts.kinds.declare(self._plan.kinds)
+        except BaseException:
+            await parts.close()
+            raise
+        return parts
 
     def _assemble(self, parts: Parts) -> tuple[Settler, Fetcher, Heartbeat, Duties]:
         plan, emit, env = self._plan, self._emit, self._env

@@ -95,8 +95,8 @@ async def test_a_repeated_keyed_enqueue_is_still_new_to_its_sender(store: Store)
     """Fault B4: the first sending stored it and only the reply was lost."""
     job = store.new_job(idempotency_key="sign-7", fingerprint="body")
 
-    first = await store.stores.enqueuing.enqueue_keyed(job)
-    second = await store.stores.enqueuing.enqueue_keyed(job)
+    first = (await store.stores.enqueuing.enqueue_keyed([job]))[0]
+    second = (await store.stores.enqueuing.enqueue_keyed([job]))[0]
 
     assert first == second == Stored(job.id, is_new=True)
 
@@ -210,10 +210,10 @@ async def test_an_idempotency_key_follows_the_job_that_a_unique_key_led_to(
     """ENG-018: what was returned once is returned again, and it is a job that exists."""
     holder = await store.enqueue_keyed(unique_key="customer-7", unique_for=window)
     job = _both(store, window)
-    first = await store.stores.enqueuing.enqueue_keyed(job)
+    first = (await store.stores.enqueuing.enqueue_keyed([job]))[0]
     await store.complete(await store.claim_one())
 
-    second = await store.stores.enqueuing.enqueue_keyed(_both(store, window))
+    second = (await store.stores.enqueuing.enqueue_keyed([_both(store, window)]))[0]
 
     assert first == second == Stored(holder.id, is_new=False)
 

@@ -41,7 +41,7 @@ class Store:
 
     def __init__(self, stores: Stores, clock: FrozenClock) -> None:
         self.stores, self.clock = stores, clock
-        self._new_id = UuidMaker(lambda: int(clock().timestamp() * 1000) * 1_000_000, _no_chance)
+        self._numbers = itertools.count()
         self._registered: set[str] = set()
 
     def now(self) -> datetime:
@@ -52,9 +52,14 @@ class Store:
         """Let time pass."""
         self.clock.advance(by)
 
+    def new_id(self) -> UUID:
+        """A version-7 UUID of the store's time; within a millisecond they rise one by one."""
+        milliseconds = int(self.clock().timestamp() * 1000)
+        return UUID(int=(milliseconds << 80) | (0x7 << 76) | (0b10 << 62) | next(self._numbers))
+
     def new_job(self, **options: Any) -> NewJob:
         """A small job, ready to be stored."""
-        given = {"id": JobId(self._new_id()), "kind": "report", "queue": "default", "args": "{}", **options}
+        given = {"id": JobId(self.new_id()), "kind": "report", "queue": "default", "args": "{}", **options}
         return NewJob(**given)
 
     async def enqueue(self, **options: Any) -> JobId:
@@ -71,7 +76,7 @@ class Store:
 
     async def enqueue_keyed(self, **options: Any) -> Stored:
         """Store a job that has a key."""
-        return await self.stores.enqueuing.enqueue_keyed(self.new_job(**options))
+        return (await self.stores.enqueuing.enqueue_keyed([self.new_job(**options)]))[0]
 
     async def job(self, job_id: JobId) -> Job:
         """The job as it is stored now."""

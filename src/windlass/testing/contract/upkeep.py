@@ -167,6 +167,18 @@ async def test_retention_removes_in_bounded_batches(store: Store) -> None:
     assert await _remove(store, State.COMPLETED, limit=2) == 2
 
 
+async def test_retention_goes_on_past_jobs_that_stay(store: Store) -> None:
+    """ENG-141: a batch in which nothing is to be removed does not end the work."""
+    staying = await store.enqueue_many(5, delay=HOUR)
+    ended = await _ended(store, State.COMPLETED)
+    store.later(DAY + SECOND)
+
+    await _remove(store, State.COMPLETED, limit=2)
+
+    assert await store.stores.jobs.get(ended) is None
+    assert [await store.state(job_id) for job_id in staying] == [State.SCHEDULED] * 5
+
+
 async def test_retention_never_touches_what_has_not_ended(store: Store) -> None:
     """ENG-141, fault F18."""
     waiting = await store.enqueue()

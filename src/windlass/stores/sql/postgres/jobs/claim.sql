@@ -1,6 +1,6 @@
 -- Hand the best available jobs of the wanted (queue, kind) pairs to one live worker.
--- `shares` looks without locking to learn how many jobs each pair contributes in order of turn; `picked` then
--- locks exactly that many of each, passing over what other workers hold. The update goes by primary key through
+-- Where there are several pairs, `shares` looks without locking to learn how many jobs each contributes in order of
+-- turn; `picked` then locks exactly that many of each, passing over what other workers hold. The update goes by primary key through
 -- an array, because a join to a LIMIT … SKIP LOCKED sub-select can be run more than once by the planner.
 WITH wanted AS MATERIALIZED (
     SELECT
@@ -21,8 +21,16 @@ WITH wanted AS MATERIALIZED (
         WHERE (pauses.queue, pauses.kind) IN ((pair.queue, ''), ('', pair.kind))
     )
 ),
+pairs AS MATERIALIZED (
+    SELECT count(*) AS number
+    FROM wanted
+),
 shares AS MATERIALIZED (
-    SELECT best.queue, best.kind, count(*) AS wanted
+    SELECT wanted.queue, wanted.kind, :limit::bigint AS wanted
+    FROM wanted
+    WHERE (SELECT number FROM pairs) = 1
+    UNION ALL
+    SELECT best.queue, best.kind, count(*)
     FROM (
         SELECT wanted.queue, wanted.kind
         FROM wanted
@@ -34,10 +42,11 @@ shares AS MATERIALIZED (
               AND jobs.queue = wanted.queue
               AND jobs.kind = wanted.kind
             ORDER BY turn, id
-            LIMIT :limit::int
+            LIMIT :limit::bigint
         ) AS head
+        WHERE (SELECT number FROM pairs) > 1
         ORDER BY head.turn, head.id
-        LIMIT :limit::int
+        LIMIT :limit::bigint
     ) AS best
     GROUP BY best.queue, best.kind
 ),
@@ -67,10 +76,10 @@ suspects AS MATERIALIZED (
           AND jobs.queue = wanted.queue
           AND jobs.kind = wanted.kind
         ORDER BY turn, id
-        LIMIT :suspects::int
+        LIMIT :suspects::bigint
         FOR UPDATE SKIP LOCKED
     ) AS found
-    LIMIT :suspects::int
+    LIMIT :suspects::bigint
 )
 UPDATE windlass.jobs AS job
 SET state = 'running',
@@ -93,6 +102,5 @@ WHERE job.id = ANY (ARRAY(SELECT id FROM picked UNION ALL SELECT id FROM suspect
   AND wanted.queue = job.queue
   AND wanted.kind = job.kind
 RETURNING
-    job.id, job.lease_epoch, job.kind, job.queue, job.args, job.attempt, job.max_attempts, job.run, job.crashes,
-    job.is_suspect, job.timeout, job.lease, job.priority, job.tenant, job.policy, job.correlation_id, job.deadline,
-    job.created_at, job.run_at, job.started_at, job.worker, job.turn
+    job.id, job.lease_epoch, job.kind, job.queue, job.args, job.attempt, job.own_max_attempts, job.run, job.crashes,
+    job.is_suspect, job.own_timeout, job.own_lease, job.tenant, job.policy, job.correlation_id, job.deadline, job.turn

@@ -86,9 +86,11 @@ SELECT encode(sha256(convert_to(windlass.canonical(jsonb_build_array(
 )), 'UTF8')), 'hex')
 $$;
 
--- Store jobs that passed the checks; the n-th gets the n-th id. As in the engine's own enqueue statement, an id that is
--- there already is left alone, and so is a job whose unique key an active job holds.
-CREATE FUNCTION windlass.insert_jobs(batch jsonb, ids uuid[], at timestamptz)
+-- Store jobs that passed the checks; the n-th gets the n-th id. What a job leaves out comes from its kind, unless the
+-- sender has resolved that already: then what is left out is meant to be.
+-- As in the engine's own enqueue statement, an id that is there already is left alone, and so is a job whose unique key
+-- an active job holds.
+CREATE FUNCTION windlass.insert_jobs(batch jsonb, ids uuid[], at timestamptz, is_resolved boolean)
 RETURNS TABLE (id uuid, queue text, state text)
 LANGUAGE plpgsql
 VOLATILE
@@ -168,7 +170,7 @@ BEGIN
                 expires_at timestamptz, deadline_in_seconds float8, deadline timestamptz
             )
         ) WITH ORDINALITY AS job
-        LEFT JOIN windlass.kinds AS known ON known.kind = job.kind
+        LEFT JOIN windlass.kinds AS known ON known.kind = job.kind AND NOT is_resolved
         CROSS JOIN LATERAL (
             SELECT COALESCE(known.policy, '{}') || COALESCE(job.policy::jsonb, '{}') AS policy
         ) AS merged
@@ -269,7 +271,8 @@ $$;
 
 -- Store one job that has a key, or find the job that has its key already.
 CREATE FUNCTION windlass.store_keyed(
-    job jsonb, new_job uuid, at timestamptz, pointer text, OUT holder uuid, OUT queue text, OUT state text
+    job jsonb, new_job uuid, at timestamptz, is_resolved boolean, pointer text,
+    OUT holder uuid, OUT queue text, OUT state text
 )
 LANGUAGE plpgsql
 VOLATILE
@@ -295,7 +298,7 @@ BEGIN
     WHILE holder IS NULL LOOP
         SELECT inserted.id, inserted.queue, inserted.state
         INTO holder, queue, state
-        FROM windlass.insert_jobs(jsonb_build_array(job), ARRAY[new_job], at) AS inserted;
+        FROM windlass.insert_jobs(jsonb_build_array(job), ARRAY[new_job], at, is_resolved) AS inserted;
         IF FOUND THEN
             RETURN;
         END IF;
@@ -330,6 +333,30 @@ BEGIN
 END
 $$;
 
+-- Remember which kinds are sent to a queue other than their own, so that workers look there. A route that is known is
+-- not written again: two transactions that write the same row would wait for one another.
+CREATE FUNCTION windlass.note_routes(batch jsonb)
+RETURNS void
+LANGUAGE plpgsql
+VOLATILE
+AS $$
+BEGIN
+    INSERT INTO windlass.routes (queue, kind)
+    SELECT DISTINCT given.job ->> 'queue', known.kind
+    FROM jsonb_array_elements(batch) AS given (job)
+    JOIN windlass.kinds AS known ON known.kind = given.job ->> 'kind'
+    WHERE given.job ->> 'queue' <> known.queue
+      AND NOT EXISTS (
+        SELECT 1
+        FROM windlass.routes AS noted
+        WHERE noted.queue = given.job ->> 'queue'
+          AND noted.kind = known.kind
+      )
+    ORDER BY 1, 2
+    ON CONFLICT DO NOTHING;
+END
+$$;
+
 -- Wake workers when this transaction commits, once for a queue. SET LOCAL windlass.notify = off keeps it silent:
 -- many small transactions that notify wait for one another when they commit.
 CREATE FUNCTION windlass.notify_workers(hints text[])
@@ -345,18 +372,14 @@ BEGIN
 END
 $$;
 
--- Store jobs as of a moment: one object or an array of them, all or none. Rows come back in the order given; is_new is
--- false for a job that was there already under the same key.
-CREATE FUNCTION windlass.enqueue_as_of(jobs jsonb, as_of timestamptz)
+-- Store a batch of jobs that passed the checks. Rows come back in the order given; is_new is false for a job that was
+-- there already under the same key. A pointer in an error begins with the job's place only when an array was given.
+CREATE FUNCTION windlass.store_batch(batch jsonb, at timestamptz, is_resolved boolean, is_array boolean)
 RETURNS TABLE (job_id uuid, is_new boolean)
 LANGUAGE plpgsql
 VOLATILE
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    at CONSTANT timestamptz := COALESCE(as_of, clock_timestamp());
-    is_array CONSTANT boolean := COALESCE(jsonb_typeof(jobs) = 'array', FALSE);
-    batch CONSTANT jsonb := CASE WHEN is_array THEN jobs ELSE jsonb_build_array(jobs) END;
     own_ids uuid[];
     ids uuid[];
     hints text[];
@@ -364,7 +387,6 @@ DECLARE
     keyed record;
     stored record;
 BEGIN
-    PERFORM windlass.refuse_invalid(batch, is_array, at);
     -- Made at once and sorted, so that jobs of one batch keep their order.
     own_ids := ARRAY(SELECT windlass.new_id() FROM generate_series(1, jsonb_array_length(batch)) ORDER BY 1);
     ids := ARRAY(
@@ -387,7 +409,7 @@ BEGIN
     WHERE NOT windlass.is_keyed(given.job);
     hints := ARRAY(
         SELECT CASE inserted.state WHEN 'available' THEN 'queue:' || inserted.queue ELSE 'later' END
-        FROM windlass.insert_jobs(plain.jobs, plain.ids, at) AS inserted
+        FROM windlass.insert_jobs(plain.jobs, plain.ids, at, is_resolved) AS inserted
         WHERE inserted.state IN ('available', 'scheduled')
     );
     own_ids := ids;
@@ -398,7 +420,9 @@ BEGIN
         WHERE windlass.is_keyed(given.job)
         ORDER BY given.job ->> 'tenant', given.job ->> 'idempotency_key', given.job ->> 'unique_key', given.number
     LOOP
-        stored := windlass.store_keyed(keyed.job, ids[keyed.number], at, keyed.pointer || '/idempotency_key');
+        stored := windlass.store_keyed(
+            keyed.job, ids[keyed.number], at, is_resolved, keyed.pointer || '/idempotency_key'
+        );
         ids[keyed.number] := stored.holder;
         hints := hints || CASE stored.state
             WHEN 'available' THEN 'queue:' || stored.queue
@@ -411,6 +435,43 @@ BEGIN
     SELECT each.id, each.id = each.own
     FROM unnest(ids, own_ids) WITH ORDINALITY AS each (id, own, number)
     ORDER BY each.number;
+END
+$$;
+
+-- Store jobs as of a moment: one object or an array of them, all or none.
+CREATE FUNCTION windlass.enqueue_as_of(jobs jsonb, as_of timestamptz)
+RETURNS TABLE (job_id uuid, is_new boolean)
+LANGUAGE plpgsql
+VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    at CONSTANT timestamptz := COALESCE(as_of, clock_timestamp());
+    is_array CONSTANT boolean := COALESCE(jsonb_typeof(jobs) = 'array', FALSE);
+    batch CONSTANT jsonb := CASE WHEN is_array THEN jobs ELSE jsonb_build_array(jobs) END;
+BEGIN
+    PERFORM windlass.refuse_invalid(batch, is_array, at);
+    PERFORM windlass.note_routes(batch);
+    RETURN QUERY
+    SELECT stored.job_id, stored.is_new
+    FROM windlass.store_batch(batch, at, FALSE, is_array) WITH ORDINALITY AS stored (job_id, is_new, number)
+    ORDER BY stored.number;
+END
+$$;
+
+-- Store jobs now that a client has checked against its own handlers, with every default resolved. A program may know a
+-- kind that no worker has declared yet, or newer arguments of it, so neither is looked up here.
+CREATE FUNCTION windlass.enqueue_checked(jobs jsonb)
+RETURNS TABLE (job_id uuid, is_new boolean)
+LANGUAGE plpgsql
+VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT stored.job_id, stored.is_new
+    FROM windlass.store_batch(jobs, clock_timestamp(), TRUE, TRUE) WITH ORDINALITY AS stored (job_id, is_new, number)
+    ORDER BY stored.number;
 END
 $$;
 

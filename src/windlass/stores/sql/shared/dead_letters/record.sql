@@ -1,4 +1,5 @@
--- Open a dead letter for a job that has just died.
+-- Open a dead letter for a job that has just died under this epoch. Naming its state would invite the planner to
+-- come in through the index of all dead rows.
 INSERT INTO windlass.dead_letters (
     job_id, lease_epoch, tenant, kind, queue, reason, error, attempts, first_attempted_at, died_at
 )
@@ -12,5 +13,6 @@ SELECT
 FROM {each job_id uuid, epoch int} AS given
 JOIN windlass.jobs AS job
   ON job.id = given.job_id
-WHERE job.state = 'dead'
+ AND job.settled_epoch = given.epoch
+WHERE TRUE
 ON CONFLICT (job_id, lease_epoch) DO NOTHING

@@ -12,6 +12,6 @@ WHERE state = 'running'
     OR (claim_id IS NOT NULL AND started_at + timeout + CAST(:overrun AS {interval}) < {now})
     OR (claim_id IS NOT NULL AND deadline + CAST(:overrun AS {interval}) < {now})
   )
-ORDER BY id
+ORDER BY worker, id
 LIMIT :limit
 {skip_locked}

@@ -12,5 +12,5 @@ CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = given.job_id
   AND job.lease_epoch = given.epoch
 RETURNING
-    id, lease_epoch, kind, queue, args, attempt, max_attempts, run, crashes, is_suspect, timeout, lease, priority,
-    tenant, policy, correlation_id, deadline, created_at, run_at, started_at, worker, turn
+    id, lease_epoch, kind, queue, args, attempt, max_attempts, run, crashes, is_suspect, timeout, lease, tenant, policy,
+    correlation_id, deadline, worker

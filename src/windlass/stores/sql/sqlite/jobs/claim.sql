@@ -77,5 +77,5 @@ WHERE job.id IN (SELECT id FROM picked UNION ALL SELECT id FROM suspects)
   AND wanted.queue = job.queue
   AND wanted.kind = job.kind
 RETURNING
-    id, lease_epoch, kind, queue, args, attempt, max_attempts, run, crashes, is_suspect, timeout, lease, priority,
-    tenant, policy, correlation_id, deadline, created_at, run_at, started_at, worker, turn
+    id, lease_epoch, kind, queue, args, attempt, own_max_attempts, run, crashes, is_suspect, own_timeout, own_lease,
+    tenant, policy, correlation_id, deadline, turn

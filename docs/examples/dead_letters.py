@@ -1,0 +1,65 @@
+"""Retries, and what a person does when they are used up."""
+
+import asyncio
+
+from windlass import Backoff, JobDead, State, Windlass
+
+app = Windlass()
+is_down = True
+
+
+@app.job(max_attempts=3, backoff=Backoff("100ms", multiplier=2, jitter=0.2))
+async def push(order: int) -> str:
+    if is_down:
+        raise ConnectionError("the warehouse does not answer")
+    return f"order {order} pushed"
+
+
+async def dies() -> None:
+    job = await push.enqueue(order=7)
+    try:
+        await job.result(timeout=10)
+    except JobDead as error:
+        print(error)
+
+    for attempt in await app.jobs.attempts(job.id):
+        print(attempt.attempt, attempt.status, attempt.error and attempt.error["message"])
+
+
+async def looks() -> None:
+    for letter in await app.dead_letters.open(kind="push"):
+        print(letter.job_id, letter.reason, "after", letter.attempts, "attempts")
+
+
+async def decides() -> None:
+    global is_down
+    is_down = False
+    [letter] = await app.dead_letters.open(kind="push")
+
+    await app.dead_letters.retry(letter.job_id, by="ada", reason="the warehouse is back")
+
+    print(await app.jobs.result(letter.job_id, timeout=10))
+
+
+async def gives_up() -> None:
+    global is_down
+    is_down = True
+    job = await push.options(max_attempts=1).enqueue(order=8)
+    while not (await job.get()).is_finished:
+        await asyncio.sleep(0.05)
+
+    await app.dead_letters.resolve(job.id, by="ada", reason="sent by hand")
+
+    assert (await job.get()).state is State.RESOLVED
+    for entry in await app.jobs.history(job.id):
+        print(entry.actor, entry.action, entry.reason)
+
+
+async def main() -> None:
+    async with app.working():
+        for step in (dies, looks, decides, gives_up):
+            await step()
+    await app.close()
+
+
+asyncio.run(main())

@@ -1,0 +1,86 @@
+"""Every way to enqueue on its own, without a transaction around it."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from windlass import IdempotencyMismatch, InvalidArguments, State, Windlass
+
+app = Windlass()
+
+
+@app.job(queue="mail", timeout="30s")
+async def send_mail(to: str, subject: str = "Hello") -> str:
+    return f"{subject} to {to}"
+
+
+async def one() -> None:
+    job = await send_mail.enqueue(to="ada@example.org")
+    print("stored", job.id, "new:", job.is_new)
+
+
+async def later() -> None:
+    await send_mail.options(delay="10m").enqueue(to="ada@example.org")
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    await send_mail.options(run_at=tomorrow).enqueue(to="ada@example.org")
+
+
+async def urgent() -> None:
+    job = await send_mail.options(priority=1, queue="express", tags=["vip"]).enqueue(to="ada@example.org")
+    print((await job.get()).queue)
+
+
+async def with_a_key() -> None:
+    welcome = send_mail.options(key="welcome-7")
+    first = await welcome.enqueue(to="ada@example.org")
+    again = await welcome.enqueue(to="ada@example.org")
+    assert again.id == first.id and not again.is_new
+
+    try:
+        await welcome.enqueue(to="bob@example.org")
+    except IdempotencyMismatch as error:
+        print(error)
+
+
+async def only_one_at_a_time() -> None:
+    # As long as an equal job has not ended, enqueueing finds it.
+    sync = send_mail.options(unique=True)
+    first = await sync.enqueue(to="list@example.org")
+    again = await sync.enqueue(to="list@example.org")
+    assert again.id == first.id
+
+    # At most one in each hour of the database's clock, whatever became of it.
+    await send_mail.options(unique="digest", unique_for="1h").enqueue(to="list@example.org")
+
+
+async def many() -> None:
+    readers = [f"reader{number}@example.org" for number in range(500)]
+    jobs = await app.jobs.enqueue_many([send_mail.args(to=reader) for reader in readers])
+    print(len(jobs), "stored, all or none")
+
+
+async def by_name() -> None:
+    # The handler lives in another program; here only its name is known.
+    app.declare("make_report", queue="reports")
+    await app.jobs.enqueue_by_name("make_report", {"month": "2026-10"})
+
+
+async def refused() -> None:
+    try:
+        await app.jobs.enqueue_by_name("send_mail", {"to": 7})
+    except InvalidArguments as error:
+        print(error)
+
+
+async def cancel() -> None:
+    job = await send_mail.options(delay="1h").enqueue(to="ada@example.org")
+    await job.cancel("changed their mind")
+    assert (await job.get()).state is State.CANCELLED
+
+
+async def main() -> None:
+    for step in (one, later, urgent, with_a_key, only_one_at_a_time, many, by_name, refused, cancel):
+        await step()
+    await app.close()
+
+
+asyncio.run(main())

@@ -1,0 +1,66 @@
+"""Enqueueing inside the application's own transaction, on PostgreSQL. Takes its database from WINDLASS_URL."""
+
+import asyncio
+import os
+
+import asyncpg
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+
+from windlass import Windlass
+
+URL = os.environ["WINDLASS_URL"]
+app = Windlass(URL)
+
+
+@app.job
+async def ship(order: int) -> None: ...
+
+
+async def with_asyncpg() -> None:
+    connection = await asyncpg.connect(URL)
+    async with connection.transaction():
+        order = await connection.fetchval("INSERT INTO orders DEFAULT VALUES RETURNING id")
+        await ship.options(tx=connection).enqueue(order=order)
+    # Committed together: no order without its job, no job without its order.
+    await connection.close()
+
+
+async def with_sqlalchemy() -> None:
+    engine = create_async_engine(URL.replace("postgresql://", "postgresql+asyncpg://"))
+    async with AsyncSession(engine) as session, session.begin():
+        order = await session.scalar(text("INSERT INTO orders DEFAULT VALUES RETURNING id"))
+        await ship.options(tx=session).enqueue(order=order)
+    await engine.dispose()
+
+
+async def rolled_back() -> None:
+    connection = await asyncpg.connect(URL)
+    transaction = connection.transaction()
+    await transaction.start()
+    await ship.options(tx=connection).enqueue(order=0)
+    await transaction.rollback()
+    await connection.close()
+
+
+async def with_plain_sql() -> None:
+    connection = await asyncpg.connect(URL)
+    await connection.execute("""SELECT windlass.enqueue('ship', '{"order": 4}', '{"delay_seconds": 60}')""")
+    await connection.close()
+
+
+async def main() -> None:
+    connection = await asyncpg.connect(URL)
+    await connection.execute("CREATE TABLE IF NOT EXISTS orders (id serial PRIMARY KEY)")
+    await connection.close()
+
+    async with app.working():  # a worker declares its kinds, which plain SQL needs to know
+        for step in (with_asyncpg, with_sqlalchemy, rolled_back, with_plain_sql):
+            await step()
+    jobs = (await app.jobs.search()).jobs
+    print(sorted(job.args["order"] for job in jobs))
+    assert sorted(job.args["order"] for job in jobs) == [1, 2, 4]
+    await app.close()
+
+
+asyncio.run(main())

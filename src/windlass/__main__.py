@@ -1,0 +1,5 @@
+"""`python -m windlass` is the same as `windlass`."""
+
+from windlass.cli import main
+
+main()

@@ -1,0 +1,122 @@
+"""`windlass dead`: jobs that are out of attempts or hopeless, and what a person decides about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from windlass.cli import printing
+from windlass.cli.acting import ByOption, DelayOption, JobArgument, ReasonOption, actor
+from windlass.cli.job import ShowByDefault
+from windlass.cli.session import Session, command
+
+if TYPE_CHECKING:
+    from windlass.stores.contract import DeadLetter
+
+dead = typer.Typer(cls=ShowByDefault, invoke_without_command=True)
+
+
+@dead.callback()
+def _list_by_default(
+    context: typer.Context,
+    kind: Annotated[str | None, typer.Option(help="Only jobs of this kind.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Only jobs of this queue.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only jobs of this tenant.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Database.")] = None,
+) -> None:
+    """List dead jobs that nobody has decided about, newest first; or act on one."""
+    if context.invoked_subcommand is None:
+        _open(context=context, kind=kind, queue=queue, tenant=tenant, limit=limit, as_json=as_json, url=url, debug=False)
+
+
+@command
+def _open(
+    session: Session, kind: str | None, queue: str | None, tenant: str | None, limit: int
+) -> None:
+    found = session.run(lambda app: app.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit))
+    headings = ("job", "kind", "queue", "died", "runs", "why", "error")
+
+    def view() -> None:
+        if found:
+            printing.table(headings, [_row(letter) for letter in found], right=("runs",))
+        else:
+            printing.line("No dead jobs.", style="green")
+
+    session.show({"dead_letters": found}, view)
+
+
+@dead.command()
+@command
+def show(session: Session, job_id: JobArgument) -> None:
+    """Show every death of one job, with its error."""
+    found = session.run(lambda app: app.dead_letters.of_job(job_id))
+
+    def view() -> None:
+        if not found:
+            printing.line(f"Job {job_id} has never been dead.", style="dim")
+        for letter in found:
+            _letter(letter)
+
+    session.show({"dead_letters": found}, view)
+
+
+@dead.command()
+@command
+def retry(
+    session: Session,
+    job_id: JobArgument,
+    reason: ReasonOption,
+    by: ByOption = None,
+    delay: DelayOption = None,
+) -> None:
+    """Run a dead job again, with a fresh budget of attempts."""
+    session.run(lambda app: app.dead_letters.retry(job_id, by=actor(by), reason=reason, delay=delay or 0))
+    session.tell(f"job {job_id} runs again{f' in {delay}' if delay else ''}", job_id=job_id)
+
+
+@dead.command()
+@command
+def resolve(session: Session, job_id: JobArgument, reason: ReasonOption, by: ByOption = None) -> None:
+    """Close a dead job without running it, because the matter is settled."""
+    session.run(lambda app: app.dead_letters.resolve(job_id, by=actor(by), reason=reason))
+    session.tell(f"job {job_id} is resolved", job_id=job_id)
+
+
+@dead.command()
+@command
+def ignore(session: Session, job_id: JobArgument, reason: ReasonOption, by: ByOption = None) -> None:
+    """Close a dead job without running it, because it does not matter."""
+    session.run(lambda app: app.dead_letters.ignore(job_id, by=actor(by), reason=reason))
+    session.tell(f"job {job_id} is ignored", job_id=job_id)
+
+
+def _row(letter: DeadLetter) -> tuple[printing.Cell, ...]:
+    error = letter.error or {}
+    said = f"{error.get('type', '')}: {error.get('message', '')}" if error else ""
+    died = printing.ago(letter.died_at)
+    runs = str(letter.attempts)
+    return (str(letter.job_id), letter.kind, letter.queue, died, runs, letter.reason, said[:120])
+
+
+def _letter(letter: DeadLetter) -> None:
+    printing.line(f"{letter.kind} {letter.job_id}", style="bold")
+    printing.fields(
+        [
+            ("status", letter.status),
+            ("reason", letter.reason),
+            ("queue", letter.queue),
+            ("tenant", letter.tenant),
+            ("runs", str(letter.attempts)),
+            ("first run", printing.exactly(letter.first_attempted_at)),
+            ("died", printing.exactly(letter.died_at)),
+            ("closed", printing.exactly(letter.resolved_at)),
+            ("closed by", letter.resolved_by),
+            ("resolution", letter.resolution),
+        ]
+    )
+    if letter.error:
+        printing.error(letter.error)
+    printing.line("")

@@ -1,0 +1,191 @@
+"""`windlass job`: one job as a whole, and what can be done with it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from windlass.cli import printing
+from windlass.cli.acting import ByOption, DelayOption, JobArgument, ReasonOption, actor, moment
+from windlass.cli.session import Session, command
+from windlass.client.wording import spoken
+from windlass.errors import InvalidSettings
+
+if TYPE_CHECKING:
+    from windlass.app import Windlass
+    from windlass.job import Attempt, Job
+    from windlass.stores.contract import AuditEntry
+
+
+class ShowByDefault(TyperGroup):
+    """Lets `windlass job ID` stand for `windlass job show ID`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+job = typer.Typer(cls=ShowByDefault, no_args_is_help=True, help="Show one job, or act on it.")
+
+
+@job.command()
+@command
+def show(session: Session, job_id: JobArgument) -> None:
+    """Show everything about a job: why it does not run, its data, its attempts and its history."""
+
+    async def look(app: Windlass) -> tuple[Job, list[str], list[Attempt], list[AuditEntry]]:
+        found = await app.jobs.get(job_id)
+        reasons = await app.doctor.why(job_id)
+        return found, reasons, await app.jobs.attempts(job_id), await app.jobs.history(job_id)
+
+    found, reasons, attempts, history = session.run(look)
+
+    def view() -> None:
+        _summary(found, reasons)
+        _data(found)
+        _attempts(attempts)
+        _history(history)
+
+    session.show({"job": found, "why": reasons, "attempts": attempts, "history": history}, view)
+
+
+@job.command()
+@command
+def cancel(
+    session: Session, job_id: JobArgument, reason: ReasonOption = "cancelled", by: ByOption = None
+) -> None:
+    """Cancel a waiting job, or ask a running one to stop."""
+    state = session.run(lambda app: app.jobs.cancel(job_id, reason=reason, by=actor(by)))
+    done = "cancelled" if state == "cancelled" else "asked to stop; it runs until its handler notices"
+    session.tell(f"job {job_id} {done}", job_id=job_id, state=state)
+
+
+@job.command()
+@command
+def retry(
+    session: Session,
+    job_id: JobArgument,
+    reason: ReasonOption,
+    by: ByOption = None,
+    delay: DelayOption = None,
+) -> None:
+    """Run a dead job again, with a fresh budget of attempts."""
+    session.run(lambda app: app.jobs.retry(job_id, reason=reason, by=actor(by), delay=delay or 0))
+    session.tell(f"job {job_id} runs again{f' in {delay}' if delay else ''}", job_id=job_id)
+
+
+@job.command()
+@command
+def hold(session: Session, job_id: JobArgument, reason: ReasonOption, by: ByOption = None) -> None:
+    """Put a waiting job aside until it is released."""
+    session.run(lambda app: app.jobs.hold(job_id, reason=reason, by=actor(by)))
+    session.tell(f"job {job_id} is held: {reason}", job_id=job_id)
+
+
+@job.command()
+@command
+def release(session: Session, job_id: JobArgument, by: ByOption = None) -> None:
+    """Let a held job go on."""
+    session.run(lambda app: app.jobs.release(job_id, by=actor(by)))
+    session.tell(f"job {job_id} is released", job_id=job_id)
+
+
+@job.command()
+@command
+def reschedule(
+    session: Session,
+    job_id: JobArgument,
+    run_at: Annotated[
+        str | None, typer.Option("--run-at", metavar="TIME", help="When, as 2030-05-17T12:00:00Z.")
+    ] = None,
+    delay: DelayOption = None,
+    by: ByOption = None,
+) -> None:
+    """Move a waiting job to another time."""
+    from windlass.durations import duration
+
+    if (run_at is None) == (delay is None):
+        raise InvalidSettings("say when: either --run-at or --delay")
+    at = moment(run_at, option="--run-at") or printing.now() + duration(delay, field="delay")
+    session.run(lambda app: app.jobs.reschedule(job_id, at, by=actor(by)))
+    session.tell(f"job {job_id} runs at {printing.exactly(at)}", job_id=job_id, run_at=at)
+
+
+def _summary(job: Job, reasons: list[str]) -> None:
+    printing.line(f"{job.kind} {job.id}", style="bold")
+    for reason in reasons:
+        printing.line(reason)
+    printing.line("")
+    budget = f"{job.attempt} of {job.max_attempts}" if job.max_attempts else str(job.attempt)
+    took = "" if job.duration_ms is None else spoken(timedelta(milliseconds=job.duration_ms))
+    printing.fields(
+        [
+            ("state", printing.state(job.state)),
+            ("reason", job.reason),
+            ("queue", job.queue),
+            ("priority", str(job.priority)),
+            ("attempt", budget),
+            ("crashes", str(job.crashes) if job.crashes else None),
+            ("tenant", job.tenant),
+            ("tags", ", ".join(job.tags)),
+            ("key", job.idempotency_key),
+            ("correlation", job.correlation_id),
+            ("parent", str(job.parent_id) if job.parent_id else None),
+            ("worker", job.worker),
+            ("created", printing.exactly(job.created_at)),
+            ("runs at", printing.exactly(job.run_at) if not job.started_at or job.is_retrying else None),
+            ("started", printing.exactly(job.started_at)),
+            ("finished", printing.exactly(job.finished_at)),
+            ("took", took),
+            ("expires", printing.exactly(job.expires_at)),
+            ("deadline", printing.exactly(job.deadline)),
+        ]
+    )
+
+
+def _data(job: Job) -> None:
+    parts = (
+        ("Arguments", job.args),
+        ("Result", job.result),
+        ("Metadata", job.metadata),
+        ("Progress", job.progress),
+    )
+    for title, value in parts:
+        if value or (title == "Result" and value is not None):
+            printing.heading(title)
+            printing.line(printing.json_text(value))
+    if job.error:
+        printing.heading("Error")
+        printing.error(job.error)
+
+
+def _attempts(attempts: list[Attempt]) -> None:
+    if attempts:
+        printing.heading("Attempts that did not complete it")
+        headings = ("run", "attempt", "status", "started", "took", "worker", "error")
+        printing.table(headings, [_attempt(one) for one in attempts], right=("run", "attempt"))
+
+
+def _attempt(one: Attempt) -> tuple[printing.Cell, ...]:
+    took = "" if one.duration_ms is None else spoken(timedelta(milliseconds=one.duration_ms))
+    error = f"{one.error.get('type')}: {one.error.get('message')}" if one.error else ""
+    started = printing.ago(one.started_at)
+    return (str(one.run), str(one.attempt), one.status, started, took, one.worker or "", error[:200])
+
+
+def _history(history: list[AuditEntry]) -> None:
+    if history:
+        printing.heading("History")
+        rows = [
+            (printing.ago(entry.at), entry.action, _move(entry), entry.actor, entry.reason or "")
+            for entry in history
+        ]
+        printing.table(("when", "what", "states", "by", "reason"), rows)
+
+
+def _move(entry: AuditEntry) -> str:
+    return f"{entry.from_state or '·'} → {entry.to_state}" if entry.to_state else ""

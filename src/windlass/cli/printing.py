@@ -1,0 +1,153 @@
+"""How answers look: tables and sentences for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from windlass.client.wording import spoken
+from windlass.error_text import safe_text
+from windlass.states import State
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    Cell = Text | str
+
+STATE_STYLES = {
+    State.SCHEDULED: "yellow",
+    State.HELD: "magenta",
+    State.AVAILABLE: "cyan",
+    State.RUNNING: "blue",
+    State.COMPLETED: "green",
+    State.DEAD: "bold red",
+    State.RESOLVED: "dim",
+    State.CANCELLED: "dim",
+}
+UNBROKEN = 10_000
+"""Columns where nobody looks: in a file or a pipe a line must not be cut to a width."""
+
+
+def document(value: object) -> None:
+    """Print one JSON document."""
+    text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2)
+    sys.stdout.write(text.decode() + "\n")
+    sys.stdout.flush()
+
+
+def line(sentence: str, *, style: str = "") -> None:
+    """Print one line on standard output."""
+    console().print(plain(sentence, style))
+
+
+def note(sentence: str) -> None:
+    """Print one line on standard error, beside the answer."""
+    console(sys.stderr).print(plain(sentence, "dim"))
+
+
+def problem(error: BaseException) -> None:
+    """Print what went wrong and what may help, on standard error."""
+    from rich.text import Text
+
+    out = console(sys.stderr)
+    out.print(Text.assemble(("Error: ", "bold red"), plain(str(error) or type(error).__name__)), soft_wrap=True)
+    for hint in hints(error):
+        out.print(plain(hint), soft_wrap=True)
+
+
+def hints(error: BaseException) -> list[str]:
+    """What an error was given along the way, such as similar names."""
+    return [str(hint) for hint in getattr(error, "__notes__", ())]
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Sequence[str] = ()) -> None:
+    """Print rows under headings; those in `right` are numbers."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, header_style="bold dim", padding=(0, 2, 0, 0))
+    for heading in headings:
+        is_id = heading in ("id", "job")
+        made.add_column(
+            heading, justify="right" if heading in right else "left", no_wrap=is_id, overflow="fold"
+        )
+    for row in rows:
+        made.add_row(*(plain(cell) if isinstance(cell, str) else cell for cell in row))
+    console().print(made)
+
+
+def fields(pairs: Iterable[tuple[str, Cell | None]]) -> None:
+    """Print names and values below each other, without those that are empty."""
+    from rich.table import Table
+
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in pairs:
+        if value:
+            made.add_row(name, plain(value) if isinstance(value, str) else value)
+    console().print(made)
+
+
+def heading(text: str) -> None:
+    """Print the title of a part."""
+    console().print()
+    console().print(plain(text, "bold"))
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text that is shown as it is: no markup is read in it, and nothing in it can steer the terminal."""
+    from rich.text import Text
+
+    return Text("\n".join(safe_text(part) for part in text.split("\n")), style=style)
+
+
+def state(value: State) -> Text:
+    """A state in its colour."""
+    return plain(value.value, STATE_STYLES[value])
+
+
+def json_text(value: object) -> str:
+    """A value of a job as JSON that people can read."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def ago(moment: datetime | None) -> str:
+    """How long ago a moment was, or how far ahead it is."""
+    if moment is None:
+        return ""
+    distance = now() - moment
+    if abs(distance) < timedelta(seconds=1):
+        return "now"
+    return f"{spoken(distance)} ago" if distance > timedelta(0) else f"in {spoken(distance)}"
+
+
+def exactly(moment: datetime | None) -> str:
+    """A moment for reading and for copying, with its distance from now."""
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC ({ago(moment)})" if moment else ""
+
+
+def console(stream: IO[str] | None = None) -> Console:
+    """Where to print: as wide as the terminal, or unbroken where there is none."""
+    from rich.console import Console
+
+    stream = stream or sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else UNBROKEN
+    return Console(file=stream, highlight=False, width=width)
+
+
+def error(stored: Mapping[str, Any]) -> None:
+    """Print a stored error: what it was, and where it came from."""
+    line(f"{stored.get('type')}: {stored.get('message')}", style="red")
+    if stored.get("traceback"):
+        line(str(stored["traceback"]), style="dim")
+
+
+def now() -> datetime:
+    """The time on this machine."""
+    return datetime.now(UTC)

@@ -1,0 +1,315 @@
+"""Which problems the facts about all jobs and workers show, and what to do about each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from windlass.client.wording import counted, listed, spoken
+from windlass.stores.contract import BrokenRule, Engine, KindRecord, Pause, Waiting, WorkerRecord
+
+SILENCE = timedelta(seconds=30)
+"""A worker gives a sign of life every five seconds; one that was silent for this long is not counted as living."""
+
+LONG_WAIT = timedelta(hours=1)
+REGISTERING = timedelta(seconds=10)
+DEAD_LETTERS_WARNING, DEAD_LETTERS_ERROR = 10, 50
+STUCK_ERROR = 10
+SQLITE_WITHOUT_RESET_BUG = (3, 51, 3)
+
+
+class Severity(StrEnum):
+    """How much a finding matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing worth knowing: `code` never changes between releases, the texts may."""
+
+    code: str
+    severity: Severity
+    title: str
+    detail: str
+    advice: str
+    count: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Who works, what is paused and where kinds are looked for, at one moment of the database's clock."""
+
+    workers: Sequence[WorkerRecord]
+    pauses: Sequence[Pause]
+    routes: frozenset[tuple[str, str]]
+    engine: Engine
+
+    @property
+    def living(self) -> list[WorkerRecord]:
+        """The workers that claim jobs now."""
+        return [worker for worker in self.workers if is_living(worker)]
+
+    def able(self, queue: str, kind: str) -> list[WorkerRecord]:
+        """The living workers that look for this kind in this queue."""
+        return [worker for worker in self.living if can_run(worker, queue, kind, self.routes)]
+
+    def pause_of(self, queue: str, kind: str) -> Pause | None:
+        """What keeps this kind in this queue from being claimed."""
+        return pause_of(self.pauses, queue, kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What the database said when it was asked about everything."""
+
+    around: Surroundings
+    waiting: Sequence[Waiting]
+    kinds: Sequence[KindRecord]
+    stuck: int
+    broken: Sequence[BrokenRule]
+    dead_letters: int
+
+
+def is_living(worker: WorkerRecord) -> bool:
+    """Whether the worker claims jobs, as far as its last sign of life tells."""
+    return worker.state == "alive" and worker.silent_for <= SILENCE
+
+
+def can_run(worker: WorkerRecord, queue: str, kind: str, routes: frozenset[tuple[str, str]]) -> bool:
+    """Whether the worker looks for this kind in this queue."""
+    return kind in worker.kinds and (queue in worker.queues or (queue, kind) in routes)
+
+
+def pause_of(pauses: Sequence[Pause], queue: str, kind: str) -> Pause | None:
+    """The pause that keeps this kind in this queue from being claimed."""
+    return next((pause for pause in pauses if queue == pause.queue or kind == pause.kind), None)
+
+
+def diagnose(facts: Facts) -> list[Finding]:
+    """Every finding, the worst first."""
+    found = [finding for rule in _RULES for finding in rule(facts)]
+    worst_first = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+    return sorted(found, key=lambda finding: worst_first.index(finding.severity))
+
+
+def schema_drift(lines: Sequence[str]) -> list[Finding]:
+    """What to say about tables that are not those of this release."""
+    if not lines:
+        return []
+    return [
+        Finding(
+            code="schema_drift",
+            severity=Severity.ERROR,
+            title="the tables are not those of this release",
+            detail="; ".join(line[:160] for line in lines[:5])
+            + (f"; and {len(lines) - 5} more" if len(lines) > 5 else ""),
+            advice="run 'windlass db check' for the whole list, and undo what was changed by hand",
+            count=len(lines),
+        )
+    ]
+
+
+def _no_workers(facts: Facts) -> Iterator[Finding]:
+    jobs = sum(pair.jobs for pair in facts.waiting)
+    if jobs and not facts.around.living:
+        yield Finding(
+            code="no_workers",
+            severity=Severity.ERROR,
+            title="jobs wait and no worker is alive",
+            detail=f"{counted(jobs, 'job')} could run now; {_last_seen(facts.around.workers)}",
+            advice="start one with 'windlass worker module:app'",
+            count=jobs,
+        )
+
+
+def _last_seen(workers: Sequence[WorkerRecord]) -> str:
+    if not workers:
+        return "no worker has ever been seen on this database"
+    last = min(workers, key=lambda worker: worker.silent_for)
+    return f"the last sign of life came from {last.id}, {spoken(last.silent_for)} ago"
+
+
+def _unserved(facts: Facts) -> Iterator[Finding]:
+    if not facts.around.living:
+        return
+    known = {kind for worker in facts.around.living for kind in worker.kinds}
+    for pair in facts.waiting:
+        if facts.around.pause_of(pair.queue, pair.kind) or facts.around.able(pair.queue, pair.kind):
+            continue
+        waits = (
+            f"{counted(pair.jobs, 'job')} of kind {pair.kind!r} in queue {pair.queue!r}, "
+            f"the oldest for {spoken(pair.oldest_for)}"
+        )
+        if pair.kind not in known:
+            yield Finding(
+                code="kind_without_worker",
+                severity=Severity.WARNING,
+                title=f"no living worker knows the kind {pair.kind!r}",
+                detail=f"{waits}; the workers know {listed(known)}",
+                advice="start a worker whose application registers this kind, or cancel the jobs "
+                "if the kind was renamed without an alias",
+                count=pair.jobs,
+            )
+        else:
+            served = {queue for worker in facts.around.living for queue in worker.queues}
+            yield Finding(
+                code="queue_without_worker",
+                severity=Severity.WARNING,
+                title=f"no living worker looks for {pair.kind!r} in the queue {pair.queue!r}",
+                detail=f"{waits}; the workers look into {listed(served)}",
+                advice=f"start a worker with --queues {pair.queue}, or one without --queues",
+                count=pair.jobs,
+            )
+
+
+def _paused(facts: Facts) -> Iterator[Finding]:
+    for pause in facts.around.pauses:
+        behind = [pair for pair in facts.waiting if pause_of([pause], pair.queue, pair.kind)]
+        if not behind:
+            continue
+        jobs, oldest = sum(pair.jobs for pair in behind), max(pair.oldest_for for pair in behind)
+        what = f"queue {pause.queue!r}" if pause.queue else f"kind {pause.kind!r}"
+        option = pause.queue or f"--kind {pause.kind}"
+        yield Finding(
+            code="paused_jobs",
+            severity=Severity.WARNING if oldest > LONG_WAIT else Severity.INFO,
+            title=f"jobs wait behind the pause of {what}",
+            detail=f"{counted(jobs, 'job')}, the oldest for {spoken(oldest)}; "
+            f"paused by {pause.paused_by}: {pause.reason}",
+            advice=f"when the reason is gone, run 'windlass resume {option}'",
+            count=jobs,
+        )
+
+
+def _long_waits(facts: Facts) -> Iterator[Finding]:
+    for pair in facts.waiting:
+        able = facts.around.able(pair.queue, pair.kind)
+        if pair.oldest_for <= LONG_WAIT or not able or facts.around.pause_of(pair.queue, pair.kind):
+            continue
+        running = sum(worker.running for worker in able)
+        slots = sum(worker.concurrency for worker in able)
+        yield Finding(
+            code="long_wait",
+            severity=Severity.WARNING,
+            title=f"jobs of kind {pair.kind!r} wait long in the queue {pair.queue!r}",
+            detail=f"the oldest of {counted(pair.jobs, 'job')} could have run {spoken(pair.oldest_for)} ago; "
+            f"{counted(len(able), 'worker')} run {running} of {counted(slots, 'slot')}",
+            advice="add workers or raise --concurrency; if slots are free, look at the workers' logs",
+            count=pair.jobs,
+        )
+
+
+def _versions(facts: Facts) -> Iterator[Finding]:
+    versions = {worker.version for worker in facts.around.living}
+    if len(versions) > 1:
+        yield Finding(
+            code="mixed_versions",
+            severity=Severity.WARNING,
+            title="workers of different versions are alive",
+            detail=f"versions {listed(versions)} on {listed({worker.host for worker in facts.around.living})}",
+            advice="expected during a deploy; otherwise restart the workers of the older version",
+            count=len(versions),
+        )
+
+
+def _conflicts(facts: Facts) -> Iterator[Finding]:
+    for record in facts.kinds:
+        if record.conflict is None or record.updated_at is None:
+            continue
+        # A worker registers just before it declares, so one that started well before the change has the other word.
+        changed = record.updated_at - REGISTERING
+        older = [w for w in facts.around.living if record.kind in w.kinds and w.started_at < changed]
+        if older:
+            yield Finding(
+                code="kind_conflict",
+                severity=Severity.WARNING,
+                title=f"living workers declare the kind {record.kind!r} differently",
+                detail=f"{record.declared_by} changed what {record.conflict.get('declared_by')} had declared; "
+                f"{listed(worker.id for worker in older)} started before that",
+                advice="restart the older workers, so that all run the same code",
+                count=len(older),
+            )
+
+
+def _worker_ids(facts: Facts) -> Iterator[Finding]:
+    literal = [worker.id for worker in facts.around.workers if "${" in worker.id]
+    if literal:
+        yield Finding(
+            code="unexpanded_worker_id",
+            severity=Severity.ERROR,
+            title="a worker's id still contains the name of a variable",
+            detail=listed(literal),
+            advice="set the variable where the worker starts: two workers must never share an id",
+            count=len(literal),
+        )
+
+
+def _stuck(facts: Facts) -> Iterator[Finding]:
+    if facts.stuck:
+        yield Finding(
+            code="stuck_claims",
+            severity=Severity.ERROR if facts.stuck > STUCK_ERROR else Severity.WARNING,
+            title="claims ran out and nobody has taken the jobs back",
+            detail=f"{counted(facts.stuck, 'running job')} whose worker stopped renewing",
+            advice="a living worker takes them back within seconds, or within a lease after the database was "
+            "restarted: start a worker, or look for 'rescue.postponed' and 'duty.failed' in the logs",
+            count=facts.stuck,
+        )
+
+
+def _broken(facts: Facts) -> Iterator[Finding]:
+    for rule in facts.broken:
+        yield Finding(
+            code="broken_rows",
+            severity=Severity.ERROR,
+            title=f"ended jobs break a rule: {rule.rule}",
+            detail=f"{counted(rule.jobs, 'job')}, for example {rule.example}",
+            advice="something other than Windlass wrote to the tables; find it, then report the job",
+            count=rule.jobs,
+        )
+
+
+def _dead_letters(facts: Facts) -> Iterator[Finding]:
+    number = facts.dead_letters
+    if number:
+        levels = ((DEAD_LETTERS_ERROR, Severity.ERROR), (DEAD_LETTERS_WARNING, Severity.WARNING))
+        yield Finding(
+            code="dead_letters",
+            severity=next((severity for limit, severity in levels if number > limit), Severity.INFO),
+            title="dead jobs wait for a decision",
+            detail=counted(number, "open dead letter"),
+            advice="look at them with 'windlass dead', then retry, resolve or ignore each",
+            count=number,
+        )
+
+
+def _sqlite(facts: Facts) -> Iterator[Finding]:
+    version = tuple(int(part) for part in facts.around.engine.version.split(".")[:3] if part.isdigit())
+    if facts.around.engine.name == "sqlite" and version < SQLITE_WITHOUT_RESET_BUG:
+        yield Finding(
+            code="sqlite_version",
+            severity=Severity.INFO,
+            title=f"SQLite {facts.around.engine.version} can damage a file when processes meet at a checkpoint",
+            detail="Windlass takes turns through a lock beside the file, so its own processes are safe",
+            advice="do not write to the file with other programs, or use SQLite 3.51.3 or newer",
+        )
+
+
+_RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    _no_workers,
+    _unserved,
+    _stuck,
+    _broken,
+    _worker_ids,
+    _conflicts,
+    _versions,
+    _long_waits,
+    _paused,
+    _dead_letters,
+    _sqlite,
+)

@@ -1,0 +1,57 @@
+"""Looking across all jobs for what may be wrong, once for both databases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from windlass.job import JobId
+from windlass.stores import rows
+from windlass.stores.contract import BrokenRule, Engine, Waiting
+from windlass.stores.database import Lane, Row
+from windlass.stores.migrate import compare
+from windlass.stores.queries import SQL
+
+
+@dataclass(frozen=True, slots=True)
+class InsightStore:
+    """Looks on one lane; every query is bounded or reads a partial index."""
+
+    lane: Lane
+
+    async def waiting(self) -> list[Waiting]:
+        return [_waiting(row) for row in await self.lane.fetch("insights/waiting")]
+
+    async def routes(self) -> frozenset[tuple[str, str]]:
+        return frozenset((row["queue"], row["kind"]) for row in await self.lane.fetch("kinds/routes"))
+
+    async def stuck(self, *, grace: timedelta) -> int:
+        return int((await self.lane.fetch("insights/stuck", grace=grace))[0]["jobs"])
+
+    async def broken(self, *, newest: int) -> list[BrokenRule]:
+        found = await self.lane.fetch("insights/broken", newest=newest)
+        return [BrokenRule(row["rule"], row["jobs"], rows.job_id(row["example"])) for row in found]
+
+    async def open_dead_letters(self) -> int:
+        return int((await self.lane.fetch("insights/open_dead_letters"))[0]["dead_letters"])
+
+    async def ahead(self, job_id: JobId, *, limit: int) -> int:
+        return int((await self.lane.fetch("insights/ahead", id=job_id, limit=limit))[0]["jobs"])
+
+    async def engine(self) -> Engine:
+        row = (await self.lane.fetch("insights/engine"))[0]
+        return Engine(row["name"], row["version"], rows.moment(row["now"]))
+
+    async def drift(self) -> list[str]:
+        expected = (SQL / (await self.engine()).name / "schema.txt").read_text("utf-8").splitlines()
+        found = [row["line"] for row in await self.lane.fetch("schema/describe")]
+        return [str(difference) for difference in compare(expected, found)]
+
+
+def _waiting(row: Row) -> Waiting:
+    return Waiting(
+        queue=row["queue"],
+        kind=row["kind"],
+        jobs=row["jobs"],
+        oldest_for=rows.moment(row["now"]) - rows.moment(row["oldest_run_at"]),
+    )

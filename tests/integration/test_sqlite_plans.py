@@ -1,0 +1,66 @@
+"""The plans of SQLite's hot statements: by index, never by a scan of all jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from windlass.connect import open_database
+from windlass.stores.migrate import migrate
+from windlass.stores.sqlite import DIALECT, Sqlite
+
+# The indexes by which a statement must come in; SQLite names the one of a primary key itself.
+KEY = "sqlite_autoindex_windlass_jobs_1"
+HOT: dict[str, set[str]] = {
+    "jobs/claim": {"jobs_claim", "jobs_claim_suspect", KEY},
+    "jobs/complete": {KEY},
+    "jobs/settle": {KEY},
+    "jobs/renew": {KEY},
+    "jobs/settled": {KEY},
+    "jobs/seize": {KEY},
+    "jobs/promote": {"jobs_due", KEY},
+    "jobs/expired": {"jobs_running"},
+    "jobs/of_worker": {"jobs_running"},
+    "jobs/cancel_requests": {"jobs_running"},
+    "jobs/strays": {"jobs_running"},
+    "jobs/look": {"jobs_due", "jobs_running", "jobs_expiring", "jobs_deadline"},
+    "jobs/expire": {"jobs_expiring", KEY},
+    "jobs/miss_deadline": {"jobs_deadline", KEY},
+    "jobs/by_age": {KEY},
+    "jobs/delete_finished": {KEY},
+    "jobs/get": {KEY},
+    "jobs/next_due": {"jobs_due"},
+    "keys/find_active": {"jobs_unique_active"},
+    "dead_letters/record": {KEY},
+    "dead_letters/open": {"dead_letters_open"},
+}
+
+
+@pytest.fixture
+async def database() -> Iterator[Sqlite]:
+    database = open_database("sqlite://:memory:")
+    assert isinstance(database, Sqlite)
+    await migrate(database)
+    yield database
+    await database.close()
+
+
+async def plan_of(database: Sqlite, name: str) -> list[str]:
+    statement = DIALECT.statement(name)
+    nothing = dict.fromkeys(statement.values)
+    explained = database.file.write(
+        lambda connection: connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", nothing).fetchall()
+    )
+    return [row["detail"] for row in await database._done(explained)]
+
+
+@pytest.mark.parametrize("name", HOT)
+async def test_a_hot_statement_comes_in_by_its_index(database: Sqlite, name: str) -> None:
+    plan = await plan_of(database, name)
+
+    used = set(re.findall(r"INDEX (\w+)", " ".join(plan)))
+    scans = [step for step in plan if re.match(r"SCAN (windlass_jobs|job|head)\b", step) and "INDEX" not in step]
+    assert scans == []
+    assert used >= HOT[name]

@@ -1,0 +1,180 @@
+"""The program of the worker processes in these tests: handlers that write down every run.
+
+`python program.py worker '{"url": …, "journal": …}'` works until SIGTERM; a second signal leaves at once.
+`python program.py enqueue '{… "kind": "note", "jobs": 500}'` enqueues one by one and prints the ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from windlass import Backoff, Context, Windlass
+from windlass.maintenance import loop as maintenance
+from windlass.worker import watchdog
+
+Settings = dict[str, Any]
+
+
+def application(settings: Settings) -> Windlass:
+    """The application under test; `lease` is short, so that a lost one is rescued while a test waits."""
+    app = Windlass(settings["url"], emit=Events(settings.get("events")))
+    journal = Journal(settings.get("journal"))
+    numbers: dict[str, Any] = {"lease": settings.get("lease", "3s"), "backoff": Backoff.fixed("50ms")}
+
+    @app.job(**numbers)
+    async def note(ctx: Context, n: int) -> int:
+        journal.write("start", ctx)
+        journal.write("end", ctx)
+        return n
+
+    @app.job(**numbers)
+    async def wait_for_file(ctx: Context, path: str) -> None:
+        """Run until a test lets it end."""
+        journal.write("start", ctx)
+        try:
+            while not Path(path).exists():
+                await asyncio.sleep(0.02)
+        except asyncio.CancelledError:
+            journal.write("cancelled", ctx)
+            raise
+        journal.write("end", ctx)
+
+    @app.job(**numbers)
+    def wait_in_thread(ctx: Context, path: str) -> None:
+        """Do the same in a thread, asking now and then whether to stop."""
+        journal.write("start", ctx)
+        while not Path(path).exists():
+            ctx.check()
+            time.sleep(0.02)
+        journal.write("end", ctx)
+
+    @app.job(**numbers)
+    async def block(ctx: Context, seconds: float) -> None:
+        """Keep the event loop to itself."""
+        journal.write("start", ctx)
+        time.sleep(seconds)
+        journal.write("end", ctx)
+
+    @app.job(**numbers)
+    def sleep_in_thread(ctx: Context, seconds: float) -> None:
+        """Ignore every wish to stop."""
+        journal.write("start", ctx)
+        time.sleep(seconds)
+        journal.write("end", ctx)
+
+    @app.job(timeout="500ms", **numbers)
+    def stubborn(ctx: Context, path: str) -> None:
+        """Ignore the time limit in the first run."""
+        journal.write("start", ctx)
+        while ctx.run == 1 and not Path(path).exists():
+            time.sleep(0.05)
+        journal.write("end", ctx)
+
+    @app.job(timeout="500ms", **numbers)
+    async def deaf(ctx: Context, path: str) -> None:
+        """Swallow cancellation in the first run."""
+        journal.write("start", ctx)
+        while ctx.run == 1 and not Path(path).exists():
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.05)
+        journal.write("end", ctx)
+
+    @app.job(max_attempts=1, **numbers)
+    async def raise_on_loop(ctx: Context, name: str) -> None:
+        journal.write("start", ctx)
+        raise UNUSUAL[name]
+
+    @app.job(max_attempts=1, **numbers)
+    def raise_in_thread(ctx: Context, name: str) -> None:
+        journal.write("start", ctx)
+        raise UNUSUAL[name]
+
+    @app.job(**numbers)
+    async def poison(ctx: Context) -> None:
+        """Take the whole process down."""
+        journal.write("start", ctx)
+        os._exit(9)
+
+    return app
+
+
+UNUSUAL: dict[str, BaseException] = {
+    "SystemExit": SystemExit(3),
+    "KeyboardInterrupt": KeyboardInterrupt(),
+    "CancelledError": asyncio.CancelledError(),
+    "GeneratorExit": GeneratorExit(),
+}
+
+
+class Journal:
+    """One line a fact, in one write, so that processes never mix theirs."""
+
+    def __init__(self, path: str | None) -> None:
+        self._file = os.open(path or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def write(self, what: str, ctx: Context) -> None:
+        os.write(self._file, f"{what} {ctx.job_id} {ctx.run} {os.getpid()} {time.monotonic()}\n".encode())
+
+
+class Events:
+    """Writes the engine's events to a file, one JSON object a line."""
+
+    def __init__(self, path: str | None) -> None:
+        self._file = os.open(path or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def __call__(self, event: str, /, **facts: Any) -> None:
+        line = json.dumps({"event": event, "pid": os.getpid(), "at": time.monotonic(), **facts}, default=str)
+        os.write(self._file, line.encode() + b"\n")
+
+
+def shorten(settings: Settings) -> None:
+    # These numbers are the product's constants and no options of a worker; at their size every test of a crash
+    # would take half a minute.
+    maintenance.TICK = settings.get("tick", 0.5)
+    maintenance.LEADER_LEASE = timedelta(seconds=settings.get("leader_lease", 2))
+    maintenance.SILENCE = timedelta(seconds=settings.get("silence", 30))
+    watchdog.GRACE = timedelta(seconds=settings.get("overtime", 1))
+
+
+async def work(settings: Settings) -> None:
+    names = ("concurrency", "kinds", "queues", "shutdown_grace", "poll_busy", "poll_idle")
+    worker = application(settings).worker(**{name: settings[name] for name in names if name in settings})
+    signals = 0
+
+    def on_signal() -> None:
+        nonlocal signals
+        signals += 1
+        if signals > 1:
+            os._exit(1)
+        worker.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, on_signal)
+    await worker.run()
+    if worker.running:
+        # A handler that never ends holds the event loop; the process leaves all the same.
+        os._exit(0)
+
+
+async def enqueue(settings: Settings) -> None:
+    app = application(settings)
+    for n in range(settings["jobs"]):
+        handle = await app.jobs.enqueue_by_name(settings["kind"], {"n": n})
+        sys.stdout.write(f"{handle.id}\n")
+        sys.stdout.flush()
+    await app.close()
+
+
+if __name__ == "__main__":
+    given: Settings = json.loads(sys.argv[2])
+    shorten(given)
+    asyncio.run({"worker": work, "enqueue": enqueue}[sys.argv[1]](given))

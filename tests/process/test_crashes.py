@@ -1,0 +1,112 @@
+"""Workers that are killed, freeze, or are taken down by their own jobs."""
+
+from __future__ import annotations
+
+import fcntl
+import signal
+from pathlib import Path
+
+import pytest
+from support import LEASE, SWEEP, WorkerProcess, Workshop, eventually
+
+# Lease, one sweep, and what a busy machine with two cores adds to it.
+RESCUE = LEASE + SWEEP + 6
+
+
+async def test_a_killed_workers_jobs_are_run_by_another(shop: Workshop) -> None:
+    victim = await shop.started_worker(concurrency=5)
+    ids = await shop.enqueue_many("wait_for_file", [{"path": str(shop.gate())}] * 3)
+    await eventually(lambda: len(shop.journal("start")) == 3, within=10)
+    other = await shop.started_worker(concurrency=5)
+
+    victim.signal(signal.SIGKILL)
+    shop.gate().touch()
+    await shop.all_ended(3, within=RESCUE)
+
+    for job_id in ids:
+        job = await shop.app.jobs.get(job_id)
+        first = (await shop.app.jobs.attempts(job_id))[0]
+        assert (job.attempt, job.run, first.status, first.attempt) == (2, 2, "crashed", 1)
+        assert [(line.run, line.pid) for line in shop.journal("start", job_id=job_id)] == [
+            (1, victim.pid),
+            (2, other.pid),
+        ]
+    assert len(shop.journal("end")) == 3
+    assert await other.terminated() == 0
+
+
+async def test_a_frozen_worker_changes_nothing_when_it_thaws_and_goes_on(shop: Workshop) -> None:
+    frozen = await shop.started_worker(silence=2)
+    job_id = await shop.enqueue("wait_for_file", path=str(shop.gate()))
+    await eventually(lambda: shop.journal("start"), within=10)
+    other = await shop.started_worker(silence=2)
+
+    await freeze(frozen, shop)
+    await eventually(lambda: len(shop.journal("start")) == 2, within=RESCUE)
+    await eventually(lambda: other.events("worker.buried"), within=15)
+    shop.gate().touch()
+    await shop.all_ended(1, within=10)
+    finished = await shop.app.jobs.get(job_id)
+    frozen.signal(signal.SIGCONT)
+
+    await eventually(lambda: frozen.events("claim.lost"), within=10)
+    await eventually(lambda: frozen.events("worker.replaced"), within=10)
+    assert await shop.app.jobs.get(job_id) == finished
+    assert (finished.attempt, finished.settled_by) == (2, other.events("worker.started")[0]["worker"])
+
+    assert await other.terminated() == 0
+    await shop.enqueue("note", n=1)
+    await shop.all_ended(2, within=10)
+    assert shop.journal("end")[-1].pid == frozen.pid
+    assert await frozen.terminated() == 0
+
+
+async def freeze(worker: WorkerProcess, shop: Workshop) -> None:
+    """Stop the process at a moment when it does not hold the lock of an SQLite file."""
+    lock = Path(shop.url.removeprefix("sqlite:///") + "-lock")
+
+    def stopped_without_lock() -> bool:
+        worker.signal(signal.SIGSTOP)
+        if not lock.exists() or is_free(lock):
+            return True
+        worker.signal(signal.SIGCONT)
+        return False
+
+    await eventually(stopped_without_lock, within=10)
+
+
+def is_free(lock: Path) -> bool:
+    # Another worker may hold it for a moment; one look in ten will find it free.
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@pytest.mark.slow
+async def test_a_poison_job_dies_of_its_own_crashes_and_takes_nobody_along(shop: Workshop) -> None:
+    half = [{"n": n} for n in range(100)]
+    await shop.enqueue_many("note", half)
+    poison = await shop.enqueue("poison")
+    await shop.enqueue_many("note", half)
+    deaths = 0
+
+    async def dead_after_restarts() -> bool:
+        nonlocal deaths
+        if not shop.workers or not shop.workers[-1].is_running:
+            deaths += bool(shop.workers)
+            await shop.started_worker(concurrency=10)
+        return (await shop.states())["dead"] == 1
+
+    await eventually(dead_after_restarts, within=100, every=0.1)
+    await shop.all_ended(200, within=30)
+
+    job = await shop.app.jobs.get(poison)
+    attempts = await shop.app.jobs.attempts(poison)
+    assert (job.state, job.reason, job.crashes) == ("dead", "crash loop", 3)
+    assert [attempt.status for attempt in attempts] == ["crashed"] * 4
+    assert await shop.states() == {"completed": 200, "dead": 1}
+    assert deaths == 4
+    assert await shop.workers[-1].terminated() == 0

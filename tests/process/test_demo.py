@@ -1,0 +1,55 @@
+"""Does the demo keep what it promises, and say so?"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "docs" / "examples" / "demo" / "run.py"
+
+
+def start_demo(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(DEMO)],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_the_demo_survives_its_own_murder(tmp_path: Path) -> None:
+    demo = start_demo(tmp_path)
+
+    output, _ = demo.communicate(timeout=90)
+
+    assert demo.returncode == 0, output
+    assert "kill -9 for bert" in output
+    assert "Every job reached its end: 540 of 540." in output
+    assert "None was completed twice: 527 results were accepted, one a job." in output
+    assert "The journal agrees: 527 did their work" in output
+    assert " NO " not in output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    demo = start_demo(tmp_path)
+    assert demo.stdout is not None
+    while "worker bert is ready" not in (line := demo.stdout.readline()):
+        assert line, "the demo ended before its workers were ready"
+
+    demo.send_signal(signal.SIGINT)
+    output, _ = demo.communicate(timeout=30)
+
+    assert demo.returncode == 130, output
+    assert "nothing is left behind" in output
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,113 @@
+"""What a worker leaves behind when it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+from proxy import Proxy, statement
+from support import Workshop, eventually
+
+
+@pytest.mark.parametrize("kind", ["wait_for_file", "wait_in_thread"])
+async def test_a_job_longer_than_the_grace_is_given_back_with_its_attempt(shop: Workshop, kind: str) -> None:
+    worker = await shop.started_worker(shutdown_grace="300ms")
+    job_id = await shop.enqueue(kind, path=str(shop.gate()))
+    await eventually(lambda: shop.journal("start"), within=10)
+
+    assert await worker.terminated(within=5) == 0
+
+    job = await shop.app.jobs.get(job_id)
+    assert (job.state, job.attempt, job.run, job.worker) == ("available", 0, 1, None)
+    assert [attempt.status for attempt in await shop.app.jobs.attempts(job_id)] == ["released"]
+    assert not shop.journal("end")
+
+
+async def test_a_handler_that_will_not_stop_does_not_keep_the_worker(shop: Workshop) -> None:
+    worker = await shop.started_worker(shutdown_grace="300ms")
+    job_id = await shop.enqueue("sleep_in_thread", seconds=60)
+    await eventually(lambda: shop.journal("start"), within=10)
+
+    assert await worker.terminated(within=6) == 0
+
+    job = await shop.app.jobs.get(job_id)
+    assert (job.state, job.attempt, job.run) == ("available", 0, 1)
+
+
+async def test_jobs_that_end_within_the_grace_are_completed(shop: Workshop) -> None:
+    worker = await shop.started_worker(concurrency=3, shutdown_grace="10s")
+    ids = await shop.enqueue_many("wait_for_file", [{"path": str(shop.gate())}] * 5)
+    await eventually(lambda: len(shop.journal("start")) == 3, within=10)
+
+    worker.signal(signal.SIGTERM)
+    await eventually(lambda: worker.events("worker.stopping"), within=5)
+    shop.gate().touch()
+
+    assert await worker.exit_code(within=5) == 0
+    assert await shop.states() == {"completed": 3, "available": 2}
+    assert sorted([(await shop.app.jobs.get(job_id)).attempt for job_id in ids]) == [0, 0, 1, 1, 1]
+
+
+async def test_a_second_signal_leaves_at_once(shop: Workshop) -> None:
+    worker = await shop.started_worker(shutdown_grace="30s")
+    await shop.enqueue("wait_for_file", path=str(shop.gate()))
+    await eventually(lambda: shop.journal("start"), within=10)
+    worker.signal(signal.SIGTERM)
+    await eventually(lambda: worker.events("worker.stopping"), within=5)
+
+    worker.signal(signal.SIGTERM)
+
+    assert await worker.exit_code(within=1) == 1
+    assert await shop.states() == {"running": 1}
+
+
+async def test_a_claim_under_way_is_given_back(postgres_shop: Workshop) -> None:
+    shop = postgres_shop
+    await shop.enqueue_many("note", [{"n": n} for n in range(5)])
+    async with Proxy.before(shop.url) as proxy:
+        held = proxy.delay_reply(statement("jobs/claim"), seconds=0.5)
+        worker = shop.start_worker(url=proxy.url, lease="60s")
+        await eventually(lambda: held.seen, within=20)
+
+        assert await worker.terminated(within=10) == 0
+
+    assert await shop.states() == {"available": 5}
+    assert await shop.rows("SELECT sum(attempt), sum(run), count(worker) FROM windlass.jobs") == [(0, 5, 0)]
+    assert not shop.journal()
+
+
+async def test_a_claim_whose_reply_was_lost_is_given_back_on_leaving(postgres_shop: Workshop) -> None:
+    shop = postgres_shop
+    await shop.enqueue_many("note", [{"n": n} for n in range(5)])
+    async with Proxy.before(shop.url) as proxy:
+        cut = proxy.lose_reply(statement("jobs/claim"), after=0.5)
+        worker = shop.start_worker(url=proxy.url, lease="60s")
+        await eventually(lambda: cut.seen, within=20)
+
+        assert await worker.terminated(within=10) == 0
+
+    assert await shop.states() == {"available": 5}
+    assert await shop.rows("SELECT sum(attempt), count(worker) FROM windlass.jobs") == [(0, 0)]
+
+
+async def test_a_worker_leaves_although_its_database_is_gone(postgres_shop: Workshop) -> None:
+    shop = postgres_shop
+    async with Proxy.before(shop.url) as proxy:
+        worker = await shop.started_worker(url=proxy.url, shutdown_grace="1s")
+        await proxy.close()
+        await eventually(lambda: worker.events("store.failed"), within=10)
+        began = time.monotonic()
+
+        assert await worker.terminated(within=10) == 0
+
+    assert time.monotonic() - began < 5
+
+
+async def test_a_worker_told_to_stop_before_it_could_connect_leaves(postgres_shop: Workshop) -> None:
+    async with Proxy.before(postgres_shop.url) as proxy:
+        await proxy.close()
+        worker = postgres_shop.start_worker(url=proxy.url)
+        await eventually(lambda: worker.events("store.failed"), within=20)
+
+        assert await worker.terminated(within=10) == 0
