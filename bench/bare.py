@@ -78,7 +78,9 @@ async def enqueue_many(url: str, jobs: int, *, batch: int = 1000) -> float:
     started = time.perf_counter()
     for first in range(0, jobs, batch):
         numbers = range(first, min(first + batch, jobs))
-        await connection.execute(INSERT_MANY, [uuid.uuid4() for _ in numbers], [f'{{"n":{n}}}' for n in numbers])
+        await connection.execute(
+            INSERT_MANY, [uuid.uuid4() for _ in numbers], [f'{{"n":{n}}}' for n in numbers]
+        )
     taken = time.perf_counter() - started
     await connection.close()
     return taken
@@ -89,7 +91,9 @@ async def drain(url: str, *, batch: int) -> tuple[int, float]:
     connection = await connect(url)
     done, started = 0, time.perf_counter()
     while claimed := await connection.fetch(CLAIM, batch):
-        await connection.fetch(COMPLETE, [row["id"] for row in claimed], [row["lease_epoch"] for row in claimed])
+        await connection.fetch(
+            COMPLETE, [row["id"] for row in claimed], [row["lease_epoch"] for row in claimed]
+        )
         done += len(claimed)
     taken = time.perf_counter() - started
     await connection.close()
@@ -120,7 +124,9 @@ def drain_sqlite(path: Path, jobs: int, *, batch: int) -> float:
         if not claimed:
             break
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("UPDATE jobs SET state = 'completed', epoch = epoch + 1 WHERE id = ? AND epoch = ?", claimed)
+        connection.executemany(
+            "UPDATE jobs SET state = 'completed', epoch = epoch + 1 WHERE id = ? AND epoch = ?", claimed
+        )
         connection.execute("COMMIT")
     taken = time.perf_counter() - started
     connection.close()

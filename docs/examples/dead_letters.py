@@ -1,6 +1,7 @@
 """Retries, and what a person does when they are used up."""
 
 import asyncio
+from contextlib import suppress
 
 from windlass import Backoff, JobDead, State, Windlass
 
@@ -45,8 +46,8 @@ async def gives_up() -> None:
     global is_down
     is_down = True
     job = await push.options(max_attempts=1).enqueue(order=8)
-    while not (await job.get()).is_finished:
-        await asyncio.sleep(0.05)
+    with suppress(JobDead):
+        await job.result(timeout=10)
 
     await app.dead_letters.resolve(job.id, by="ada", reason="sent by hand")
 

@@ -33,7 +33,8 @@ async def with_a_key() -> None:
     welcome = send_mail.options(key="welcome-7")
     first = await welcome.enqueue(to="ada@example.org")
     again = await welcome.enqueue(to="ada@example.org")
-    assert again.id == first.id and not again.is_new
+    assert again.id == first.id
+    assert not again.is_new
 
     try:
         await welcome.enqueue(to="bob@example.org")

@@ -39,8 +39,8 @@ from windlass.handler import Handler, JobArgs
 from windlass.job import Attempt, Job, JobId
 from windlass.policy import ClassRule
 from windlass.profile import PriorityScale, Profile
+from windlass.records import DeadLetter, JobFilter
 from windlass.states import State
-from windlass.stores.contract import DeadLetter, JobFilter
 from windlass.version import VERSION as __version__
 from windlass.worker.worker import Worker
 

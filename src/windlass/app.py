@@ -50,6 +50,17 @@ class _Open:
     guard: AsyncGenerator[None, None] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What `@app.job(…)` was given."""
+
+    kind: str | None
+    queue: str
+    policy: PolicyChange | None
+    runs_in: RunsIn | None
+    aliases: tuple[str, ...]
+
+
 class Windlass:
     """An application's jobs: handlers are registered on it, and everything else is reached through it.
 
@@ -115,18 +126,22 @@ class Windlass:
         The kind is the function's name unless given. Policy fields (`timeout`, `max_attempts`, `backoff`, …) become
         the kind's own. `aliases` are former names whose jobs it still runs.
         """
-        change = PolicyChange(dict(policy)) if policy else None
-
-        def register(function: Callable[..., Any]) -> HandlerSpec:
-            spec = describe(
-                function, kind=kind, queue=queue, policy=change, runs_in=runs_in, aliases=tuple(aliases)
-            )
-            # Resolved once now, so that numbers that do not fit are refused where they were written.
-            self._builder.policy_of(spec, queue)
-            return self.registry.add(spec)
-
-        decorate = job_decorator(register, self)
+        given = _Given(kind, queue, PolicyChange(dict(policy)) if policy else None, runs_in, tuple(aliases))
+        decorate = job_decorator(lambda handler: self._register(handler, given), self)
         return decorate if function is None else decorate(function)
+
+    def _register(self, function: Callable[..., Any], given: _Given) -> HandlerSpec:
+        spec = describe(
+            function,
+            kind=given.kind,
+            queue=given.queue,
+            policy=given.policy,
+            runs_in=given.runs_in,
+            aliases=given.aliases,
+        )
+        # Resolved once now, so that numbers that do not fit are refused where they were written.
+        self._builder.policy_of(spec, spec.queue)
+        return self.registry.add(spec)
 
     def declare(self, kind: str, *, queue: str = DEFAULT_QUEUE) -> None:
         """Make known a kind that another program handles, so that it can be enqueued here by name."""

@@ -24,9 +24,10 @@ from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import Rescuer
 from windlass.outcome import Outcome
 from windlass.policy import Policy, PolicyChange, for_job, from_json, resolve, to_json
+from windlass.records import KindRecord, NewWorker, Wanted
 from windlass.registry import HandlerSpec, Registry
 from windlass.settlement import Settlement, settle
-from windlass.stores.contract import KindRecord, Kinds, NewWorker, Wanted
+from windlass.stores.contract import Kinds, Stores
 from windlass.version import VERSION
 from windlass.worker.identity import boot_id, worker_id
 from windlass.worker.worker import Duties, Parts, Plan, Routes, Worker
@@ -140,33 +141,9 @@ async def _parts(
 ) -> Parts:
     await connections.prepare()
     keeping = connections.stores("maintenance")
-    wakeups = connections.wakeups
-    promoter = Promoter(keeping.upkeep, wakeups, emit=emit, env=env)
-    rescuer = Rescuer(
-        keeping.claims,
-        StoredPolicies(keeping.kinds, env).decide,
-        reconnections=lambda: connections.database.reconnections,
-        lease=lease,
-        wakeups=wakeups,
-        emit=emit,
-        env=env,
-    )
-    archiver = Archiver(keeping.upkeep, general, emit=emit, env=env)
 
     def duties(worker: Worker) -> Duties:
-        return Maintenance(
-            keeping.workers,
-            keeping.upkeep,
-            promoter,
-            rescuer,
-            archiver,
-            worker_id=lambda: worker.id,
-            running=lambda: worker.running,
-            on_given_up=lambda: worker.replace_identity(keeping.workers),
-            on_routes=worker.use_routes,
-            emit=emit,
-            env=env,
-        )
+        return _duties(worker, connections, keeping, general, lease, emit=emit, env=env)
 
     return Parts(
         fetching=connections.stores("fetch").claims,
@@ -174,9 +151,43 @@ async def _parts(
         beating=connections.stores("heartbeat").claims,
         workers=keeping.workers,
         kinds=keeping.kinds,
-        wakeups=wakeups,
+        wakeups=connections.wakeups,
         duties=duties,
         close=connections.close,
+    )
+
+
+def _duties(
+    worker: Worker,
+    connections: Connections,
+    stores: Stores,
+    general: Policy,
+    lease: timedelta,
+    *,
+    emit: Emit,
+    env: Env,
+) -> Maintenance:
+    rescuer = Rescuer(
+        stores.claims,
+        StoredPolicies(stores.kinds, env).decide,
+        reconnections=lambda: connections.database.reconnections,
+        lease=lease,
+        wakeups=connections.wakeups,
+        emit=emit,
+        env=env,
+    )
+    return Maintenance(
+        stores.workers,
+        stores.upkeep,
+        Promoter(stores.upkeep, connections.wakeups, emit=emit, env=env),
+        rescuer,
+        Archiver(stores.upkeep, general, emit=emit, env=env),
+        worker_id=lambda: worker.id,
+        running=lambda: worker.running,
+        on_given_up=lambda: worker.replace_identity(stores.workers),
+        on_routes=worker.use_routes,
+        emit=emit,
+        env=env,
     )
 
 

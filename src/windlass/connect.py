@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -101,6 +100,7 @@ class Connections:
     url: str
     database: Database
     wakeups: Wakeups
+    env: Env
 
     def stores(self, purpose: str, *, size: int = 1) -> Stores:
         """Every store, on the connections kept for one purpose."""
@@ -121,10 +121,24 @@ class Connections:
         else:
             await migrate.require_current(self.database)
 
+    async def migrate(self) -> list[str]:
+        """Bring the tables up to this release; returns the names of the migrations applied now."""
+        applied = await migrate.migrate(self.database)
+        return [f"{migration.number:04} {migration.name}" for migration in applied]
+
+    async def drift(self) -> list[str]:
+        """How the tables differ from those of this release, a line each; raises SchemaMismatch if they are older."""
+        await migrate.require_current(self.database)
+        return [str(difference) for difference in await migrate.drift(self.database)]
+
+    def script(self) -> str:
+        """All migrations as SQL, to read or to run by hand."""
+        return migrate.script(self.database.dialect)
+
     async def secret(self) -> bytes:
         """A secret of this installation, made when first asked for."""
         lane = self.database.lane("schema")
-        await lane.fetch("schema/set_fact", key="secret", value=secrets.token_hex(32))
+        await lane.fetch("schema/set_fact", key="secret", value=self.env.secret())
         return bytes.fromhex((await lane.fetch("schema/get_fact", key="secret"))[0]["value"])
 
     async def close(self) -> None:
@@ -137,6 +151,6 @@ def open_connections(url: str, *, env: Env, clock: Callable[[], datetime] | None
     """The connections of the running event loop; each is opened when first used."""
     database = open_database(url, clock=clock)
     if isinstance(database, Postgres):
-        return Connections(url, database, PostgresWakeups(database.lane("hints"), database.connect, env))
+        return Connections(url, database, PostgresWakeups(database.lane("hints"), database.connect, env), env)
     assert isinstance(database, Sqlite)
-    return Connections(url, database, SqliteWakeups(database.file.path))
+    return Connections(url, database, SqliteWakeups(database.file.path), env)

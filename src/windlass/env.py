@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import secrets
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -19,8 +20,8 @@ class UuidMaker:
     They are unique, not secret: an ordinary generator, seeded anew in every process, is enough and far faster.
     """
 
-    def __init__(self, wall_ns: Callable[[], int], chance: random.Random) -> None:
-        self._wall_ns, self._chance = wall_ns, chance
+    def __init__(self, wall_ns: Callable[[], int], random_bits: Callable[[int], int]) -> None:
+        self._wall_ns, self._random_bits = wall_ns, random_bits
         self._last = 0
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._start_afresh)
@@ -28,16 +29,15 @@ class UuidMaker:
     def __call__(self) -> UUID:
         milliseconds = self._wall_ns() // 1_000_000
         with self._lock:
-            candidate = (milliseconds << 74) | self._chance.getrandbits(74)
+            candidate = (milliseconds << 74) | self._random_bits(74)
             # Within one millisecond, or after a clock step back, count up from the last id.
-            self._last = max(candidate, self._last + 1 + self._chance.getrandbits(20))
+            self._last = max(candidate, self._last + 1 + self._random_bits(20))
             bits = self._last
         return UUID(int=_with_version_and_variant(bits))
 
     def _start_afresh(self) -> None:
-        # A forked child inherits the state; going on from it, both would make the same ids.
-        self._chance.seed()
-        self._lock = threading.Lock()
+        # A forked child that counted up from what it inherits would meet its parent's ids.
+        self._last, self._lock = 0, threading.Lock()
 
 
 def _with_version_and_variant(bits: int) -> int:
@@ -46,7 +46,7 @@ def _with_version_and_variant(bits: int) -> int:
     return (timestamp << 80) | (0x7 << 76) | (high << 64) | (0b10 << 62) | low
 
 
-_chance = random.Random()
+_chance = random.Random()  # noqa: S311  # spreads retries and tells ids apart; no secret is made from it
 os.register_at_fork(after_in_child=_chance.seed)
 
 
@@ -58,9 +58,8 @@ class Env:
     monotonic: Callable[[], float] = time.monotonic
     random: Callable[[], float] = _chance.random
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    new_id: Callable[[], UUID] = field(
-        default_factory=lambda: UuidMaker(time.time_ns, random.Random())
-    )
+    secret: Callable[[], str] = lambda: secrets.token_hex(32)
+    new_id: Callable[[], UUID] = field(default_factory=lambda: UuidMaker(time.time_ns, _chance.getrandbits))
 
 
 SYSTEM = Env()

@@ -35,11 +35,10 @@ class Signature:
 
     def to_keywords(self, arguments: msgspec.Struct) -> dict[str, Any]:
         """Name the values that were present."""
-        values = msgspec.structs.asdict(arguments)
-        if not self.defaults and self.names == arguments.__struct_fields__:
+        values = dict(zip(self.names, msgspec.structs.astuple(arguments), strict=True))
+        if not self.defaults:
             return values
-        pairs = zip(self.names, values.values(), strict=True)
-        return {name: value for name, value in pairs if value is not msgspec.UNSET}
+        return {name: value for name, value in values.items() if value is not msgspec.UNSET}
 
     def schema(self) -> dict[str, Any]:
         """Describe the arguments as a JSON schema, with the function's own defaults."""

@@ -16,6 +16,7 @@ from windlass.testing import PrivatePostgres
 from windlass.testing.clock import FrozenClock
 from windlass.testing.contract.support import Store
 
+
 @pytest.fixture(scope="session")
 def migrated_postgres(postgres_server: PrivatePostgres) -> str:
     """The URL of a database with tables; its copies and its emptying are each test's own affair."""

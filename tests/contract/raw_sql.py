@@ -35,5 +35,3 @@ async def empty_tables(database: Postgres) -> None:
     """Remove every row that an earlier test left."""
     async with database.lane("raw").transaction() as connection:
         await connection.driver.execute(";".join(f"DELETE FROM windlass.{table}" for table in TABLES))
-
-

@@ -29,7 +29,9 @@ async def test_a_refused_action_costs_no_connection(store: Store, database: Data
     assert database.reconnections == 0
 
 
-async def test_an_interrupted_transaction_leaves_nothing_and_blocks_nobody(store: Store, database: Database) -> None:
+async def test_an_interrupted_transaction_leaves_nothing_and_blocks_nobody(
+    store: Store, database: Database
+) -> None:
     """Fault B9."""
     job_id = await store.enqueue()
     inside = asyncio.Event()
@@ -47,8 +49,6 @@ async def test_an_interrupted_transaction_leaves_nothing_and_blocks_nobody(store
         await task
 
     assert (await store.claim_one()).id == job_id
-
-
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)

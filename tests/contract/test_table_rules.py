@@ -55,13 +55,15 @@ async def test_the_tables_refuse_nonsense(store: Store, database: Database, stat
         await store.complete(claim, "1")
     before = await store.job(job_id)
 
-    with pytest.raises(StoreError, match="(?i)constraint"):
+    with pytest.raises(StoreError, match=r"(?i)constraint"):
         await run_sql(database, f"UPDATE windlass.jobs SET {change} WHERE id = '{job_id}'")
 
     assert await store.job(job_id) == before
 
 
-async def test_a_letter_cannot_be_closed_without_a_name_and_a_reason(store: Store, database: Database) -> None:
+async def test_a_letter_cannot_be_closed_without_a_name_and_a_reason(
+    store: Store, database: Database
+) -> None:
     """ENG-065."""
     await store.dead()
 
@@ -80,7 +82,9 @@ async def test_an_attempt_cannot_end_before_it_began(store: Store, database: Dat
 
 async def test_a_pause_is_of_a_queue_or_of_a_kind(database: Database) -> None:
     with pytest.raises(StoreError, match="queue_or_kind"):
-        await database.lane("test").fetch("queues/pause", queue="mail", kind="report", by="ann", reason="both")
+        await database.lane("test").fetch(
+            "queues/pause", queue="mail", kind="report", by="ann", reason="both"
+        )
 
 
 async def test_two_active_jobs_of_one_unique_key_are_refused(store: Store, database: Database) -> None:
@@ -89,7 +93,7 @@ async def test_two_active_jobs_of_one_unique_key_are_refused(store: Store, datab
     second = await store.enqueue()
     await run_sql(database, f"UPDATE windlass.jobs SET unique_key = 'k' WHERE id = '{first}'")
 
-    with pytest.raises(StoreError, match="(?i)unique"):
+    with pytest.raises(StoreError, match=r"(?i)unique"):
         await run_sql(database, f"UPDATE windlass.jobs SET unique_key = 'k' WHERE id = '{second}'")
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from windlass import codec
 from windlass.policy import change, to_json
+from windlass.records import KindRecord
 from windlass.registry import describe
-from windlass.stores.contract import KindRecord
 from windlass.stores.kinds import KindStore
 from windlass.stores.migrate import migrate
 from windlass.stores.postgres import Postgres

@@ -151,7 +151,11 @@ class Plan:
 
     @property
     def sequential(self) -> list[str]:
-        return [_table_of(node) for node in self.nodes if node["Node Type"] == "Seq Scan" and _table_of(node) == "jobs"]
+        return [
+            _table_of(node)
+            for node in self.nodes
+            if node["Node Type"] == "Seq Scan" and _table_of(node) == "jobs"
+        ]
 
     @property
     def visited(self) -> int:
@@ -207,7 +211,10 @@ WHERE state = 'dead'
 """
 
 # What the planner believes, without another fill. An ANALYZE of empty tables leaves no statistics and zero rows.
-FORGET = "DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'windlass'::regnamespace)"
+FORGET = """
+DELETE FROM pg_statistic
+WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'windlass'::regnamespace)
+"""
 BELIEVE = "UPDATE pg_class SET relpages = 0, reltuples = {rows} WHERE relnamespace = 'windlass'::regnamespace"
 STATISTICS = {
     "fresh": ["ANALYZE"],
@@ -260,9 +267,9 @@ def databases(postgres_server: PrivatePostgres) -> Iterator[dict[str, str]]:
 
 
 @asynccontextmanager
-async def opened(server: PrivatePostgres, name: str) -> AsyncIterator[Tables]:
+async def opened(server: PrivatePostgres, name: str, *, query: str = "") -> AsyncIterator[Tables]:
     """The database, on a connection as the engine opens it."""
-    database = open_database(server.url(name))
+    database = open_database(server.url(name) + query)
     assert isinstance(database, Postgres)
     driver = await database.connect()
     yield Tables(database, driver)
@@ -275,6 +282,15 @@ async def tables(
     request: pytest.FixtureRequest, postgres_server: PrivatePostgres, databases: dict[str, str]
 ) -> AsyncIterator[Tables]:
     async with opened(postgres_server, databases[request.param]) as tables:
+        yield tables
+
+
+@pytest.fixture(params=STATISTICS)
+async def pooled_tables(
+    request: pytest.FixtureRequest, postgres_server: PrivatePostgres, databases: dict[str, str]
+) -> AsyncIterator[Tables]:
+    """The same on a connection to a pooler, which keeps no settings of a session."""
+    async with opened(postgres_server, databases[request.param], query="?pooled=true") as tables:
         yield tables
 
 
@@ -430,7 +446,24 @@ async def test_a_hot_statement_comes_in_by_its_index_and_looks_at_no_more_than_i
     assert plan.visited <= most
 
 
-async def test_a_claim_over_many_kinds_looks_at_the_head_of_each(tables: Tables, plan_cache_mode: str) -> None:
+@pytest.mark.parametrize("name", HOT)
+async def test_behind_a_pooler_a_hot_statement_looks_at_no_more_either(
+    pooled_tables: Tables, name: str
+) -> None:
+    """Fault B8: without the engine's settings; no plan is kept there, so each is made for its values."""
+    indexes, most = HOT[name]
+    values = await values_for(pooled_tables, name)
+
+    plan = await pooled_tables.explain(name, values, plan_cache_mode="force_custom_plan")
+
+    assert plan.sequential == []
+    assert indexes <= plan.indexes
+    assert plan.visited <= most
+
+
+async def test_a_claim_over_many_kinds_looks_at_the_head_of_each(
+    tables: Tables, plan_cache_mode: str
+) -> None:
     """ENG-031, fault B16: twenty pairs of queue and kind in one statement."""
     limit = 20
 
@@ -458,14 +491,23 @@ async def test_a_claim_never_takes_more_than_its_limit(tables: Tables, plan_cach
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_a_claim_costs_the_same_beside_a_million_finished_jobs(postgres_server: PrivatePostgres) -> None:
+async def test_a_claim_costs_the_same_beside_a_million_finished_jobs(
+    postgres_server: PrivatePostgres,
+) -> None:
     """ENG-144."""
     copies = prepared(postgres_server, finished=1_000_000)
 
     for copy in copies.values():
         async with opened(postgres_server, copy) as tables:
             for mode in ("force_generic_plan", "force_custom_plan"):
-                for name in ("jobs/claim", "jobs/complete", "jobs/settle", "jobs/renew", "jobs/promote", "jobs/expired"):
+                for name in (
+                    "jobs/claim",
+                    "jobs/complete",
+                    "jobs/settle",
+                    "jobs/renew",
+                    "jobs/promote",
+                    "jobs/expired",
+                ):
                     indexes, most = HOT[name]
                     values = await values_for(tables, name)
                     plan = await tables.explain(name, values, plan_cache_mode=mode)

@@ -61,6 +61,8 @@ async def test_a_hot_statement_comes_in_by_its_index(database: Sqlite, name: str
     plan = await plan_of(database, name)
 
     used = set(re.findall(r"INDEX (\w+)", " ".join(plan)))
-    scans = [step for step in plan if re.match(r"SCAN (windlass_jobs|job|head)\b", step) and "INDEX" not in step]
+    scans = [
+        step for step in plan if re.match(r"SCAN (windlass_jobs|job|head)\b", step) and "INDEX" not in step
+    ]
     assert scans == []
     assert used >= HOT[name]

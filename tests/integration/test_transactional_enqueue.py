@@ -25,7 +25,7 @@ from windlass.errors import (
     WrongDatabase,
 )
 from windlass.job import JobId, NewJob
-from windlass.stores.contract import KindRecord
+from windlass.records import KindRecord
 from windlass.stores.enqueuing import EnqueuingStore
 from windlass.stores.joining import enqueue_in, to_object
 from windlass.stores.kinds import KindStore

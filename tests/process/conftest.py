@@ -70,3 +70,9 @@ async def shop(url: str, tmp_path: Path) -> AsyncIterator[Workshop]:
 async def postgres_shop(postgres_url: str, tmp_path: Path) -> AsyncIterator[Workshop]:
     async with workshop(postgres_url, tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture
+async def sqlite_shop(sqlite_url: str, tmp_path: Path) -> AsyncIterator[Workshop]:
+    async with workshop(sqlite_url, tmp_path) as opened:
+        yield opened

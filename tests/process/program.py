@@ -19,6 +19,8 @@ from typing import Any
 
 from windlass import Backoff, Context, Windlass
 from windlass.maintenance import loop as maintenance
+from windlass.wakeups.postgres import PostgresWakeups
+from windlass.wakeups.sqlite import SqliteWakeups
 from windlass.worker import watchdog
 
 Settings = dict[str, Any]
@@ -143,6 +145,12 @@ def shorten(settings: Settings) -> None:
     maintenance.LEADER_LEASE = timedelta(seconds=settings.get("leader_lease", 2))
     maintenance.SILENCE = timedelta(seconds=settings.get("silence", 30))
     watchdog.GRACE = timedelta(seconds=settings.get("overtime", 1))
+    if not settings.get("hints", True):
+        PostgresWakeups.listen = SqliteWakeups.listen = hear_nothing  # type: ignore[method-assign]  # a deaf worker
+
+
+async def hear_nothing(*_: object) -> None:
+    await asyncio.Event().wait()
 
 
 async def work(settings: Settings) -> None:

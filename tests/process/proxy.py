@@ -65,6 +65,7 @@ class Proxy:
         self._links: set[Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self.refuse_after_fault = False
         self.url = ""
         self.port = 0
 
@@ -87,9 +88,8 @@ class Proxy:
 
     async def close(self) -> None:
         """Cut every connection and accept no more."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        self.refuse_after_fault = True
+        self._stop_accepting()
         for link in list(self._links):
             link.cut()
         for task in list(self._tasks):
@@ -103,6 +103,11 @@ class Proxy:
     def lose_reply(self, chooses: Chooses, *, after: float = 0) -> Fault:
         """Let the first such statement be carried out, and cut the connection instead of passing its reply on."""
         return self._add(Fault(chooses, after, loses=True))
+
+    def _stop_accepting(self) -> None:
+        if self.refuse_after_fault and self._server is not None:
+            self._server.close()
+            self._server = None
 
     def _add(self, fault: Fault) -> Fault:
         self._faults.append(fault)
@@ -176,7 +181,7 @@ class Proxy:
                 if READY in link.held:
                     await asyncio.sleep(link.fault.seconds)
                     if link.fault.loses:
+                        self._stop_accepting()
                         return
                     link.client.write(link.held)
                     link.held, link.fault = b"", None
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,9 +34,12 @@ def test_the_demo_survives_its_own_murder(tmp_path: Path) -> None:
 
     assert demo.returncode == 0, output
     assert "kill -9 for bert" in output
-    assert "Every job reached its end: 540 of 540." in output
-    assert "None was completed twice: 527 results were accepted, one a job." in output
-    assert "The journal agrees: 527 did their work" in output
+    assert re.search(r"Every job reached its end: (\d+) of \1\.", output)
+    assert re.search(
+        r"None was completed twice: (\d+) results were accepted.*The journal agrees: \1 did their work",
+        output,
+        flags=re.DOTALL,
+    )
     assert " NO " not in output
     assert list(tmp_path.iterdir()) == []
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import time
 from collections import Counter
 
-import pytest
-from support import Workshop, eventually, run_program, whole_lines
+from support import Workshop
 
 JOBS = 10_000
 

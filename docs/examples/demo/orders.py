@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
 
 from app import app, charge_card, check_address, invoice, order_email, reminder, sales_report, thumbnail
 
-ORDERS = range(1001, 1151)
 NAMES = ("Ada", "Bela", "Chiyo", "Dmitri", "Esi")
+HOURS = 5
 
 
 async def enqueue_everything() -> tuple[int, bool]:
@@ -18,26 +17,29 @@ async def enqueue_everything() -> tuple[int, bool]:
     second = await twice.enqueue(order=1000, customer="Ada")
     found_again = first.id == second.id and first.is_new and not second.is_new
 
+    stored = [await enqueue_hour(range(1001 + hour, 1201, HOURS)) for hour in range(HOURS)]
+    return 1 + sum(stored), found_again
+
+
+async def enqueue_hour(orders: range) -> int:
+    """What one hour's orders lead to; returns how many jobs."""
     # Single enqueues at the same time share a statement. Money comes first: a lower number is more urgent.
     singles = [
-        *(order_email.enqueue(order=order, customer=NAMES[order % 5]) for order in ORDERS),
-        *(charge_card.options(priority=4).enqueue(order=order, cents=order * 3) for order in ORDERS[::2]),
-        *(sales_report.enqueue(day=day) for day in range(1, 17)),
-        *(reminder.options(delay=2 + basket * 0.4).enqueue(basket=basket) for basket in range(30)),
+        *(order_email.enqueue(order=order, customer=NAMES[order % 5]) for order in orders),
+        *(charge_card.options(priority=4).enqueue(order=order, cents=order * 3) for order in orders[::2]),
+        *(sales_report.enqueue(day=order - 1000) for order in orders[::8]),
+        *(reminder.options(delay=2 + order % 60 * 0.2).enqueue(basket=order) for order in orders[::7]),
     ]
-    chance = random.Random(7)
-    chance.shuffle(singles)
     handles = await asyncio.gather(*singles)
 
     # Many at once are stored together, all or none.
     batch = [
-        *(invoice.args(order=order, cents=order * 3) for order in ORDERS),
-        *(thumbnail.args(product=product) for product in range(1, 81)),
-        *(
-            check_address.args(order=order, street="Nowhere Lane" if order % 3 == 0 else "Main Street")
-            for order in ORDERS[::4]
-        ),
+        *(invoice.args(order=order, cents=order * 3) for order in orders),
+        *(thumbnail.args(product=order) for order in orders[::2]),
+        *(check_address.args(order=order, street=street_of(order)) for order in orders[::4]),
     ]
-    chance.shuffle(batch)
-    more = await app.jobs.enqueue_many(batch)
-    return 1 + len(handles) + len(more), found_again
+    return len(handles) + len(await app.jobs.enqueue_many(batch))
+
+
+def street_of(order: int) -> str:
+    return "Nowhere Lane" if order % 3 == 0 else "Main Street"

@@ -28,6 +28,7 @@ class Story:
         self.console, self.picture = console, picture
         self.view, self.processes = View(console), Processes()
         self.began = time.monotonic()
+        self.has_seen_death = False
         self._done: deque[tuple[float, int]] = deque(maxlen=10)
 
     @property
@@ -92,8 +93,9 @@ class Story:
         while self.processes.heard:
             _, event = self.processes.heard.popleft()
             heard[event["message"]] += 1
-        if dead := heard["job.dead"]:
-            self._say(f"dead letters: {dead} more, whose address does not exist", "red")
+        if heard["job.dead"] and not self.has_seen_death:
+            self.has_seen_death = True
+            self._say("a first dead letter: an address that no retry will make exist", "red")
         if late := heard["claim.lost"]:
             self._say(f"{late} late results refused", "yellow")
         if rescued := heard["job.rescued"]:

@@ -7,4 +7,4 @@ def main() -> None:
     """Run the command that the process was started with."""
     from windlass.cli.commands import windlass
 
-    windlass()
+    windlass(prog_name="windlass")

@@ -11,7 +11,8 @@ import typer
 from windlass.errors import InvalidPayload
 
 ByOption = Annotated[
-    str | None, typer.Option("--by", metavar="NAME", help="Who acts, for the history; otherwise the user name.")
+    str | None,
+    typer.Option("--by", metavar="NAME", help="Who acts, for the history; otherwise the user name."),
 ]
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for whoever looks later.")]
 JobArgument = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
@@ -40,5 +41,7 @@ def moment(text: str | None, *, option: str) -> datetime | None:
     except ValueError:
         raise InvalidPayload(f"{option} cannot be {text!r}: write it as 2030-05-17T12:00:00Z") from None
     if read.tzinfo is None:
-        raise InvalidPayload(f"{option} {text!r} has no time zone: add Z for UTC, or an offset such as +02:00")
+        raise InvalidPayload(
+            f"{option} {text!r} has no time zone: add Z for UTC, or an offset such as +02:00"
+        )
     return read

@@ -30,7 +30,7 @@ def load(path: str, *, url: str | None = None) -> Windlass:
             raise InvalidSettings(f"module {module_name!r} has no {name!r}{_offer(module)}")
         found = getattr(found, part)
     if not isinstance(found, Windlass):
-        raise InvalidSettings(f"{path} is a {type(found).__name__}, not a Windlass{_offer(module)}")
+        raise InvalidSettings(f"{path} is no Windlass but of type {type(found).__name__}{_offer(module)}")
     if url is not None:
         found.url = url
     return found
@@ -74,7 +74,11 @@ def _import(module_name: str, path: str) -> ModuleType:
 def _similar(module_name: str) -> str:
     import difflib
 
-    names = [entry.stem for entry in Path.cwd().iterdir() if entry.suffix == ".py" or (entry / "__init__.py").is_file()]
+    names = [
+        entry.stem
+        for entry in Path.cwd().iterdir()
+        if entry.suffix == ".py" or (entry / "__init__.py").is_file()
+    ]
     near = difflib.get_close_matches(module_name.split(".")[0], names, n=2)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli import dead, db, dev, doctor, enqueue, job, jobs, queues, worker, workers
+from windlass.cli import db, dead, dev, doctor, enqueue, job, jobs, queues, worker, workers
 from windlass.cli.session import AppOption, DebugOption, JsonOption, Shared, UrlOption
 from windlass.version import VERSION
 

@@ -8,34 +8,27 @@ import typer
 
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, DelayOption, JobArgument, ReasonOption, actor
-from windlass.cli.job import ShowByDefault
+from windlass.cli.defaults import with_default
 from windlass.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from windlass.stores.contract import DeadLetter
+    from windlass.records import DeadLetter
 
-dead = typer.Typer(cls=ShowByDefault, invoke_without_command=True)
+dead = typer.Typer(
+    cls=with_default("show", nothing="list"), help="List dead jobs ('windlass dead'), or decide about one."
+)
 
 
-@dead.callback()
-def _list_by_default(
-    context: typer.Context,
+@dead.command("list")
+@command
+def list_open(
+    session: Session,
     kind: Annotated[str | None, typer.Option(help="Only jobs of this kind.")] = None,
     queue: Annotated[str | None, typer.Option(help="Only jobs of this queue.")] = None,
     tenant: Annotated[str | None, typer.Option(help="Only jobs of this tenant.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Database.")] = None,
 ) -> None:
-    """List dead jobs that nobody has decided about, newest first; or act on one."""
-    if context.invoked_subcommand is None:
-        _open(context=context, kind=kind, queue=queue, tenant=tenant, limit=limit, as_json=as_json, url=url, debug=False)
-
-
-@command
-def _open(
-    session: Session, kind: str | None, queue: str | None, tenant: str | None, limit: int
-) -> None:
+    """List dead jobs that nobody has decided about, newest first."""
     found = session.run(lambda app: app.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit))
     headings = ("job", "kind", "queue", "died", "runs", "why", "error")
 

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, DelayOption, JobArgument, ReasonOption, actor, moment
+from windlass.cli.defaults import with_default
 from windlass.cli.session import Session, command
 from windlass.client.wording import spoken
-from windlass.errors import InvalidSettings
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
     from windlass.job import Attempt, Job
-    from windlass.stores.contract import AuditEntry
+    from windlass.records import AuditEntry
 
 
-class ShowByDefault(TyperGroup):
-    """Lets `windlass job ID` stand for `windlass job show ID`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
-
-job = typer.Typer(cls=ShowByDefault, no_args_is_help=True, help="Show one job, or act on it.")
+job = typer.Typer(
+    cls=with_default("show"), no_args_is_help=True, help="Show one job ('windlass job ID'), or act on it."
+)
 
 
 @job.command()
@@ -109,7 +101,7 @@ def reschedule(
     from windlass.durations import duration
 
     if (run_at is None) == (delay is None):
-        raise InvalidSettings("say when: either --run-at or --delay")
+        raise typer.BadParameter("say when: either --run-at or --delay")
     at = moment(run_at, option="--run-at") or printing.now() + duration(delay, field="delay")
     session.run(lambda app: app.jobs.reschedule(job_id, at, by=actor(by)))
     session.tell(f"job {job_id} runs at {printing.exactly(at)}", job_id=job_id, run_at=at)
@@ -159,7 +151,7 @@ def _data(job: Job) -> None:
             printing.heading(title)
             printing.line(printing.json_text(value))
     if job.error:
-        printing.heading("Error")
+        printing.heading("Last error")
         printing.error(job.error)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from windlass.states import State
 if TYPE_CHECKING:
     from windlass.job import Job
 
-HEADINGS = ("id", "kind", "queue", "state", "attempt", "when", "worker")
+WIDE = 100
 
 
 @command
@@ -31,7 +32,7 @@ def jobs(
     cursor: Annotated[str | None, typer.Option(help="Go on where another list ended.")] = None,
 ) -> None:
     """List jobs, newest first."""
-    from windlass.stores.contract import JobFilter
+    from windlass.records import JobFilter
 
     filters = JobFilter(state=state, kind=kind, queue=queue, tenant=tenant, tag=tag, worker=worker)
     page = session.run(lambda app: app.jobs.search(filters, cursor=cursor, limit=limit))
@@ -40,17 +41,33 @@ def jobs(
         if not page.jobs:
             printing.line("No jobs.", style="dim")
             return
-        printing.table(HEADINGS, [row(job) for job in page.jobs])
+        _table(page.jobs)
         if page.cursor:
             printing.note(f"There are more: repeat the command with --cursor {page.cursor}")
 
     session.show({"jobs": page.jobs, "cursor": page.cursor}, view)
 
 
-def row(job: Job) -> tuple[printing.Cell, ...]:
-    """One job as a line of a table."""
-    budget = f"{job.attempt}/{job.max_attempts}" if job.max_attempts else str(job.attempt)
-    return (str(job.id), job.kind, job.queue, printing.state(job.state), budget, when(job), job.worker or "")
+def _table(jobs: Sequence[Job]) -> None:
+    """Print jobs; on a narrow terminal without what can be read off the job itself."""
+    columns: dict[str, Callable[[Job], printing.Cell]] = {
+        "id": lambda job: str(job.id),
+        "kind": lambda job: job.kind,
+        "queue": lambda job: job.queue,
+        "state": lambda job: printing.state(job.state),
+        "attempt": lambda job: f"{job.attempt}/{job.max_attempts}" if job.max_attempts else str(job.attempt),
+        "when": when,
+        "took": _took,
+        "worker": lambda job: job.worker or "",
+    }
+    if printing.console().width < WIDE:
+        del columns["queue"], columns["took"]
+    # Whose hands a job is in matters while it runs.
+    if not any(job.state is State.RUNNING for job in jobs):
+        del columns["worker"]
+    printing.table(
+        tuple(columns), [[cell(job) for cell in columns.values()] for job in jobs], right=("took",)
+    )
 
 
 def when(job: Job) -> str:
@@ -61,9 +78,12 @@ def when(job: Job) -> str:
         case State.HELD:
             return f"held: {job.reason}"
         case State.AVAILABLE:
-            return f"since {printing.ago(job.run_at)}"
+            return f"for {spoken(printing.now() - job.run_at)}"
         case State.RUNNING:
-            return f"started {printing.ago(job.started_at)}"
+            return f"for {spoken(printing.now() - (job.started_at or job.updated_at))}"
         case _:
-            took = "" if job.duration_ms is None else f", took {spoken(timedelta(milliseconds=job.duration_ms))}"
-            return f"{printing.ago(job.finished_at)}{took}"
+            return printing.ago(job.finished_at)
+
+
+def _took(job: Job) -> str:
+    return "" if job.duration_ms is None else spoken(timedelta(milliseconds=job.duration_ms))

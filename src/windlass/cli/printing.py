@@ -30,6 +30,7 @@ STATE_STYLES = {
     State.RESOLVED: "dim",
     State.CANCELLED: "dim",
 }
+UNBREAKABLE = frozenset({"id", "job", "state", "status"})
 UNBROKEN = 10_000
 """Columns where nobody looks: in a file or a pipe a line must not be cut to a width."""
 
@@ -41,14 +42,20 @@ def document(value: object) -> None:
     sys.stdout.flush()
 
 
+def json_line(value: object) -> None:
+    """Print one line of JSON, as log lines are."""
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.flush()
+
+
 def line(sentence: str, *, style: str = "") -> None:
     """Print one line on standard output."""
-    console().print(plain(sentence, style))
+    console().print(plain(sentence, style), soft_wrap=True)
 
 
 def note(sentence: str) -> None:
     """Print one line on standard error, beside the answer."""
-    console(sys.stderr).print(plain(sentence, "dim"))
+    console(sys.stderr).print(plain(sentence, "dim"), soft_wrap=True)
 
 
 def problem(error: BaseException) -> None:
@@ -56,7 +63,9 @@ def problem(error: BaseException) -> None:
     from rich.text import Text
 
     out = console(sys.stderr)
-    out.print(Text.assemble(("Error: ", "bold red"), plain(str(error) or type(error).__name__)), soft_wrap=True)
+    out.print(
+        Text.assemble(("Error: ", "bold red"), plain(str(error) or type(error).__name__)), soft_wrap=True
+    )
     for hint in hints(error):
         out.print(plain(hint), soft_wrap=True)
 
@@ -72,9 +81,11 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Seq
 
     made = Table(box=None, pad_edge=False, header_style="bold dim", padding=(0, 2, 0, 0))
     for heading in headings:
-        is_id = heading in ("id", "job")
         made.add_column(
-            heading, justify="right" if heading in right else "left", no_wrap=is_id, overflow="fold"
+            heading,
+            justify="right" if heading in right else "left",
+            no_wrap=heading in UNBREAKABLE,
+            overflow="fold",
         )
     for row in rows:
         made.add_row(*(plain(cell) if isinstance(cell, str) else cell for cell in row))

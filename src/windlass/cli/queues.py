@@ -16,7 +16,7 @@ from windlass.states import State
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
-    from windlass.stores.contract import Pause, QueueCount, WorkerRecord
+    from windlass.records import Pause, QueueCount, WorkerRecord
 
 SHOWN = (State.AVAILABLE, State.RUNNING, State.SCHEDULED, State.HELD, State.DEAD, State.COMPLETED)
 QueueArgument = Annotated[str | None, typer.Argument(metavar="QUEUE", show_default=False)]
@@ -67,6 +67,7 @@ def pause(
     by: ByOption = None,
 ) -> None:
     """Stop claims of a queue or a kind; what runs finishes, and nothing waiting is lost."""
+    _one_of(queue, kind)
     session.run(lambda app: app.queues.pause(queue, kind=kind, reason=reason, by=actor(by)))
     session.tell(f"{_what(queue, kind)} is paused: {reason}", queue=queue, kind=kind)
 
@@ -76,9 +77,15 @@ def resume(
     session: Session, queue: QueueArgument = None, kind: KindOption = None, by: ByOption = None
 ) -> None:
     """Let a queue or a kind be claimed again."""
+    _one_of(queue, kind)
     was_paused = session.run(lambda app: app.queues.resume(queue, kind=kind, by=actor(by)))
     done = "is claimed again" if was_paused else "was not paused"
     session.tell(f"{_what(queue, kind)} {done}", queue=queue, kind=kind, was_paused=was_paused)
+
+
+def _one_of(queue: str | None, kind: str | None) -> None:
+    if (queue is None) == (kind is None):
+        raise typer.BadParameter("name either a queue or, with --kind, a kind")
 
 
 def _what(queue: str | None, kind: str | None) -> str:
@@ -107,8 +114,11 @@ def _by_queue(
 
 
 def _row(one: QueueView) -> tuple[printing.Cell, ...]:
-    numbers = [printing.plain(f"{one.jobs[state]:,}", printing.STATE_STYLES[state]) if state in one.jobs else "" for state in SHOWN]
-    waits = sum(one.jobs.get(state, 0) for state in (State.AVAILABLE,))
-    workers = printing.plain("none", "bold red") if waits and not one.workers else str(one.workers)
+    numbers = [
+        printing.plain(f"{one.jobs[state]:,}", printing.STATE_STYLES[state]) if state in one.jobs else ""
+        for state in SHOWN
+    ]
+    is_left_alone = State.AVAILABLE in one.jobs and not one.workers
+    workers = printing.plain("none", "bold red") if is_left_alone else str(one.workers)
     paused = printing.plain(f"{one.paused_by}: {one.paused_because}", "yellow") if one.paused_by else ""
     return (one.queue, *numbers, printing.ago(one.oldest_waiting), workers, paused)

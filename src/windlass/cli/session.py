@@ -15,7 +15,7 @@ import typer
 
 from windlass.cli import printing
 from windlass.cli.applications import application_on, load
-from windlass.errors import WindlassError
+from windlass.errors import StoreUnavailable, WindlassError
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
@@ -61,11 +61,16 @@ class Session(Shared):
 
     def run(self, work: Callable[[Windlass], Awaitable[T]], *, app: Windlass | None = None) -> T:
         """Do the work on an event loop of its own, and close what it opened."""
+        from windlass.connect import hide_password
+
         chosen = app or self.application()
 
         async def closing() -> T:
             try:
                 return await work(chosen)
+            except StoreUnavailable as error:
+                error.add_note(f"The database is {hide_password(chosen.url)}")
+                raise
             finally:
                 await chosen.close()
 
@@ -91,7 +96,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
     shared = inspect.signature(_shared, eval_str=True).parameters
     # A command that takes the application as its argument has no option for it.
-    added = [parameter for name, parameter in shared.items() if name != "app" or "application" not in _names(own)]
+    added = [
+        parameter for name, parameter in shared.items() if name != "app" or "application" not in _names(own)
+    ]
 
     @functools.wraps(function)
     def run(**given: Any) -> None:

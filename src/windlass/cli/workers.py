@@ -11,7 +11,7 @@ from windlass.cli.session import Session, command
 from windlass.client.wording import listed, spoken
 
 if TYPE_CHECKING:
-    from windlass.stores.contract import WorkerRecord
+    from windlass.records import WorkerRecord
 
 HEADINGS = ("id", "state", "busy", "host", "pid", "version", "queues", "kinds", "heard of")
 

@@ -75,7 +75,7 @@ class Coalescer:
     async def _send_batch(self, batch: list[_Waiting]) -> None:
         try:
             await self._store([waiting.job for waiting in batch])
-        except (StoreUnavailable, StoreBusy) as error:
+        except (StoreUnavailable, StoreBusy, OutcomeUnknown) as error:
             _fail(batch, error)
         except StoreError as error:
             if len(batch) == 1:
@@ -90,7 +90,12 @@ class Coalescer:
                     waiting.stored.set_result(None)
 
 
-def _fail(batch: list[_Waiting], error: StoreError) -> None:
+def _fail(batch: list[_Waiting], error: StoreError | OutcomeUnknown) -> None:
     for waiting in batch:
         if not waiting.stored.done():
-            waiting.stored.set_exception(error)
+            # Whoever must look a job up needs the id of his own, not of the whole batch.
+            mine = (
+                OutcomeUnknown(error.what, [waiting.job.id]) if isinstance(error, OutcomeUnknown) else error
+            )
+            mine.__cause__ = error.__cause__
+            waiting.stored.set_exception(mine)

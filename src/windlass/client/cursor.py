@@ -12,7 +12,7 @@ from uuid import UUID
 from windlass import codec
 from windlass.errors import InvalidCursor
 from windlass.job import JobId
-from windlass.stores.contract import JobFilter
+from windlass.records import JobFilter
 
 _SIGNATURE_BYTES = 16
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from windlass.client.arguments import job_id as to_id
 from windlass.client.arguments import who, why
 from windlass.client.jobs import Jobs
-from windlass.stores.contract import DeadLetter
+from windlass.records import DeadLetter
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from windlass.client.wording import counted, listed, spoken
-from windlass.stores.contract import BrokenRule, Engine, KindRecord, Pause, Waiting, WorkerRecord
+from windlass.records import BrokenRule, Engine, KindRecord, Pause, Waiting, WorkerRecord
 
 SILENCE = timedelta(seconds=30)
 """A worker gives a sign of life every five seconds; one that was silent for this long is not counted as living."""
@@ -294,8 +294,8 @@ def _sqlite(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             code="sqlite_version",
             severity=Severity.INFO,
-            title=f"SQLite {facts.around.engine.version} can damage a file when processes meet at a checkpoint",
-            detail="Windlass takes turns through a lock beside the file, so its own processes are safe",
+            title=f"SQLite {facts.around.engine.version} has a bug with several processes, mended in 3.51.3",
+            detail="Windlass's own processes are safe: they take turns through a lock beside the file",
             advice="do not write to the file with other programs, or use SQLite 3.51.3 or newer",
         )
 

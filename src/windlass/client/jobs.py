@@ -24,9 +24,10 @@ from windlass.handler import JobArgs
 from windlass.job import Attempt, Job, NewJob, Stored
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.policy import PolicyChange, from_json
+from windlass.records import AuditEntry, JobFilter, QueueCount
 from windlass.registry import HandlerSpec, Registry
 from windlass.states import State
-from windlass.stores.contract import AuditEntry, JobFilter, QueueCount, Stores
+from windlass.stores.contract import Stores
 from windlass.wakeups.contract import CANCEL, LATER, Wakeups, queue_hint
 
 MOST_PROBLEMS = 100

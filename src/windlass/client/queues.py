@@ -8,7 +8,7 @@ from windlass import codec
 from windlass.client.arguments import who, why
 from windlass.client.jobs import Jobs
 from windlass.errors import InvalidSettings
-from windlass.stores.contract import Pause
+from windlass.records import Pause
 from windlass.wakeups.contract import ANYTHING, queue_hint
 
 

@@ -19,16 +19,8 @@ from windlass.handle import JobHandle
 from windlass.handler import JobArgs
 from windlass.job import Attempt, Job
 from windlass.options import NO_OPTIONS, JobOptions
+from windlass.records import AuditEntry, DeadLetter, JobFilter, KindRecord, Pause, QueueCount, WorkerRecord
 from windlass.states import State
-from windlass.stores.contract import (
-    AuditEntry,
-    DeadLetter,
-    JobFilter,
-    KindRecord,
-    Pause,
-    QueueCount,
-    WorkerRecord,
-)
 
 
 class App(Protocol):

@@ -9,8 +9,9 @@ from datetime import timedelta
 from windlass.env import Env
 from windlass.errors import JobCancelled, JobDead, JobNotFound, ResultTimeout
 from windlass.job import JobId
+from windlass.records import Ending
 from windlass.states import FINISHED, State
-from windlass.stores.contract import Ending, Jobs
+from windlass.stores.contract import Jobs
 from windlass.wakeups.contract import ANYTHING, Wakeups, done_hint, queue_hint
 
 FIRST_LOOK = 0.05

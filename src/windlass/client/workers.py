@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windlass.client.jobs import Jobs
-from windlass.stores.contract import KindRecord, WorkerRecord
+from windlass.records import KindRecord, WorkerRecord
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from windlass.events import Emit
 from windlass.maintenance.archiver import Archiver
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import OVERRUN, Rescuer
-from windlass.stores.contract import Look, Tick, Upkeep, Workers
+from windlass.records import Look, Tick
+from windlass.stores.contract import Upkeep, Workers
 
 TICK = 5.0
 LEADER_LEASE = timedelta(seconds=15)

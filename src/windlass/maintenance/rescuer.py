@@ -11,9 +11,10 @@ from windlass.env import Env
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Crashed, ErrorInfo, Fail, Outcome
+from windlass.records import Look, Seized
 from windlass.settlement import Settlement
 from windlass.states import State
-from windlass.stores.contract import Claims, Look, Seized
+from windlass.stores.contract import Claims
 from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
 
 HOLD_FOR = timedelta(seconds=30)

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from windlass.job import JobId
+from windlass.records import AuditEntry
 from windlass.stores import rows
-from windlass.stores.contract import AuditEntry
 from windlass.stores.database import Connection, Lane
 
 

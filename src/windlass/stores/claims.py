@@ -14,10 +14,10 @@ import msgspec
 from windlass.errors import StoreBusy
 from windlass.job import Claim, JobId
 from windlass.outcome import ErrorInfo
+from windlass.records import Renewed, Seized, Settled, Wanted
 from windlass.settlement import Settlement
 from windlass.states import FINISHED, State
 from windlass.stores import audit, rows
-from windlass.stores.contract import Renewed, Seized, Settled, Wanted
 from windlass.stores.database import Connection, Lane, Row, Values
 
 _FAILURES = frozenset({"failed", "timeout", "crashed"})

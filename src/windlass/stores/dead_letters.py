@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from windlass.job import JobId
+from windlass.records import DeadLetter
 from windlass.states import State, sources_of
 from windlass.stores import audit, rows
-from windlass.stores.contract import DeadLetter
 from windlass.stores.database import Lane
 from windlass.stores.jobs import refusal
 

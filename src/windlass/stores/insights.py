@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from windlass.job import JobId
+from windlass.records import BrokenRule, Engine, Waiting
 from windlass.stores import rows
-from windlass.stores.contract import BrokenRule, Engine, Waiting
 from windlass.stores.database import Lane, Row
 from windlass.stores.migrate import compare
 from windlass.stores.queries import SQL

@@ -9,9 +9,9 @@ from typing import Any
 
 from windlass.errors import JobNotFound, WrongState
 from windlass.job import Attempt, Job, JobId
+from windlass.records import Ending, JobFilter, QueueCount
 from windlass.states import WAITING, State, sources_of
 from windlass.stores import audit, rows
-from windlass.stores.contract import Ending, JobFilter, QueueCount
 from windlass.stores.database import Connection, Lane, Row
 
 

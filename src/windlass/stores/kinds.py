@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from windlass.records import KindRecord
 from windlass.stores import rows
-from windlass.stores.contract import KindRecord
 from windlass.stores.database import Lane
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from windlass.records import Pause
 from windlass.stores import audit, rows
-from windlass.stores.contract import Pause
 from windlass.stores.database import Lane
 
 

@@ -9,8 +9,7 @@ from uuid import UUID
 import msgspec
 
 from windlass.job import Attempt, Claim, Job, JobId
-from windlass.states import State
-from windlass.stores.contract import (
+from windlass.records import (
     AuditEntry,
     DeadLetter,
     Ending,
@@ -21,6 +20,7 @@ from windlass.stores.contract import (
     Wanted,
     WorkerRecord,
 )
+from windlass.states import State
 from windlass.stores.database import Row
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -100,50 +100,57 @@ def held_claim(row: Row) -> Claim:
     )
 
 
+_AS_THEY_ARE = (
+    "kind",
+    "queue",
+    "reason",
+    "priority",
+    "tenant",
+    "attempt",
+    "max_attempts",
+    "run",
+    "crashes",
+    "lease_epoch",
+    "duration_ms",
+    "worker",
+    "name",
+    "description",
+    "correlation_id",
+    "created_by",
+    "idempotency_key",
+    "settled_epoch",
+    "settled_by",
+)
+_MOMENTS = (
+    "run_at",
+    "created_at",
+    "updated_at",
+    "started_at",
+    "finished_at",
+    "heartbeat_at",
+    "lease_expires_at",
+    "expires_at",
+    "deadline",
+    "cancel_requested_at",
+)
+_DOCUMENTS = ("args", "result", "error", "progress")
+
+
 def job(row: Row) -> Job:
     """A whole job."""
     parent = row["parent_id"]
+    values: dict[str, Any] = {name: row[name] for name in _AS_THEY_ARE}
+    values |= {name: maybe_moment(row[name]) for name in _MOMENTS}
+    values |= {name: document(row[name]) for name in _DOCUMENTS}
     return Job(
         id=job_id(row["id"]),
-        kind=row["kind"],
-        queue=row["queue"],
         state=State(row["state"]),
-        reason=row["reason"],
-        priority=row["priority"],
-        tenant=row["tenant"],
-        args=document(row["args"]),
-        result=document(row["result"]),
-        error=document(row["error"]),
-        attempt=row["attempt"],
-        max_attempts=row["max_attempts"],
-        run=row["run"],
-        crashes=row["crashes"],
         is_suspect=bool(row["is_suspect"]),
-        lease_epoch=row["lease_epoch"],
-        run_at=moment(row["run_at"]),
-        created_at=moment(row["created_at"]),
-        updated_at=moment(row["updated_at"]),
-        started_at=maybe_moment(row["started_at"]),
-        finished_at=maybe_moment(row["finished_at"]),
-        heartbeat_at=maybe_moment(row["heartbeat_at"]),
-        lease_expires_at=maybe_moment(row["lease_expires_at"]),
-        duration_ms=row["duration_ms"],
-        worker=row["worker"],
-        name=row["name"],
-        description=row["description"],
         tags=tuple(document(row["tags"]) or ()),
         metadata=document(row["metadata"]) or {},
         policy=_own_policy(row),
         parent_id=None if parent is None else job_id(parent),
-        correlation_id=row["correlation_id"],
-        created_by=row["created_by"],
-        idempotency_key=row["idempotency_key"],
-        expires_at=maybe_moment(row["expires_at"]),
-        deadline=maybe_moment(row["deadline"]),
-        cancel_requested_at=maybe_moment(row["cancel_requested_at"]),
-        settled_epoch=row["settled_epoch"],
-        settled_by=row["settled_by"],
-        progress=document(row["progress"]),
+        **values,
     )
 
 

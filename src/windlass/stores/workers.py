@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import msgspec
 
+from windlass.records import NewWorker, Tick, WorkerRecord
 from windlass.stores import rows
-from windlass.stores.contract import NewWorker, Tick, WorkerRecord
 from windlass.stores.database import Lane
 
 MAINTENANCE = "maintenance"

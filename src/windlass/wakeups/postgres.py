@@ -61,8 +61,12 @@ class PostgresWakeups:
 
     async def _watch(self, connection: Any) -> None:
         """Ask on the listening session itself whether it still listens; a dead link shows in no other way."""
+        ended = asyncio.Event()
+        connection.add_termination_listener(lambda _: ended.set())
         while True:
-            await self._env.sleep(PROBE_EVERY)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PROBE_EVERY):
+                    await ended.wait()
             found = await connection.fetchval(
                 "SELECT count(*) FROM pg_listening_channels() AS channel WHERE channel = $1",
                 CHANNEL,

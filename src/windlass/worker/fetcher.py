@@ -10,7 +10,8 @@ from windlass.errors import StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
-from windlass.stores.contract import Claims, Wanted
+from windlass.records import Wanted
+from windlass.stores.contract import Claims
 from windlass.worker.bell import Bell
 from windlass.worker.runner import Runner
 
@@ -19,6 +20,7 @@ MOST_AHEAD = 2000
 MOST_AT_ONCE = 1000
 LOOK_FOR_STRAYS_EVERY = 1.0
 LOOK_FOR_STRAYS_SECONDS = 60.0
+LAST_LOOKS_AFTER = (0.0, 0.5)
 
 
 class Fetcher:
@@ -79,6 +81,8 @@ class Fetcher:
                 self._emit("store.failed", doing="claim", error=str(error))
                 await self.bell.wait(pause * (0.5 + self._env.random()))
                 pause = min(pause * 2, 5.0)
+        if self._unanswered:
+            await self._look_for_strays_last()
 
     async def _fetch_or_wait(self) -> None:
         if self._unanswered:
@@ -131,15 +135,29 @@ class Fetcher:
         if now - self._looked_at < LOOK_FOR_STRAYS_EVERY:
             return
         self._looked_at = now
-        strays = await self._claims.strays(self.worker_id, unanswered=list(self._unanswered))
-        for claim in strays:
-            self._emit("claim.released", job_id=str(claim.id))
-        self._release(strays)
+        await self._give_strays_back()
         self._unanswered = {
             claim_id: sent
             for claim_id, sent in self._unanswered.items()
             if now - sent < LOOK_FOR_STRAYS_SECONDS
         }
+
+    async def _look_for_strays_last(self) -> None:
+        """Look before leaving, and once more, for a request that is still at work after its connection was cut."""
+        for pause in LAST_LOOKS_AFTER:
+            await self._env.sleep(pause)
+            try:
+                if await self._give_strays_back():
+                    return
+            except StoreError as error:
+                self._emit("store.failed", doing="look for strays", error=str(error))
+
+    async def _give_strays_back(self) -> int:
+        strays = await self._claims.strays(self.worker_id, unanswered=list(self._unanswered))
+        for claim in strays:
+            self._emit("claim.released", job_id=str(claim.id))
+        self._release(strays)
+        return len(strays)
 
     def _room(self) -> int:
         active, waiting = self._runner.counts()

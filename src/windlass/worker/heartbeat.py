@@ -9,7 +9,8 @@ from windlass.errors import StoreError
 from windlass.events import Emit
 from windlass.job import Claim, JobId
 from windlass.outcome import Released, Stopped
-from windlass.stores.contract import Claims, Renewed
+from windlass.records import Renewed
+from windlass.stores.contract import Claims
 from windlass.worker.bell import Bell
 from windlass.worker.runner import Runner
 

@@ -44,12 +44,13 @@ class Runner:
         self._lock = threading.Lock()
         self._threads = ThreadPool(slots)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_thread = 0
         # What a job sets in its context must not be seen by another, so each starts from a copy of this one.
         self._base = contextvars.copy_context()
 
     def use_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Run `async def` handlers on this loop."""
-        self._loop = loop
+        """Run `async def` handlers on this loop, which runs in the calling thread."""
+        self._loop, self._loop_thread = loop, threading.get_ident()
 
     def start(self, claims: Sequence[Claim]) -> None:
         """Take claims over and run each as soon as a slot is free."""
@@ -130,11 +131,7 @@ class Runner:
 
     def _start_on_loop(self, batch: list[Running]) -> None:
         assert self._loop is not None, "use_loop comes before start"
-        try:
-            here = asyncio.get_running_loop()
-        except RuntimeError:
-            here = None
-        if here is self._loop:
+        if threading.get_ident() == self._loop_thread:
             self._start_tasks(batch)
         else:
             self._loop.call_soon_threadsafe(self._start_tasks, batch)

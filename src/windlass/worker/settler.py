@@ -10,9 +10,10 @@ from windlass.errors import StoreBusy, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Complete, Outcome
+from windlass.records import Settled
 from windlass.settlement import Settlement
 from windlass.states import State
-from windlass.stores.contract import Claims, Settled
+from windlass.stores.contract import Claims
 from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
 from windlass.worker.bell import Bell
 

@@ -12,12 +12,13 @@ from typing import Protocol
 
 from windlass.classify import Rules
 from windlass.env import Env
-from windlass.errors import StoreUnavailable
+from windlass.errors import StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
+from windlass.records import KindRecord, NewWorker, Wanted
 from windlass.registry import Registry
-from windlass.stores.contract import Claims, KindRecord, Kinds, NewWorker, Wanted, Workers
+from windlass.stores.contract import Claims, Kinds, Workers
 from windlass.wakeups.contract import ANYTHING, CANCEL, Wakeups, queue_hint
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
@@ -184,6 +185,8 @@ class Worker:
         if self._stop.is_set():
             return
         parts = await self._start()
+        if parts is None:
+            return
         tasks: list[asyncio.Task[None]] = []
         try:
             settler, fetcher, heartbeat, duties = self._assemble(parts)
@@ -203,8 +206,7 @@ class Worker:
             self.started.set()
             await self._until_stopped([*tasks, fetching])
             await self._shut_down(parts, fetcher, fetching, settler)
-            await duties.resign()
-            await parts.workers.retire(self.id, state="stopped")
+            await self._say_goodbye(parts, duties)
             self._emit("worker.stopped", worker=self.id, settled=settler.settled, fenced=settler.lost)
         finally:
             for task in tasks:
@@ -212,21 +214,22 @@ class Worker:
             await asyncio.gather(*tasks, return_exceptions=True)
             await parts.close()
 
-    async def _start(self) -> Parts:
-        """Connect and register, waiting for a database that is not there yet."""
+    async def _start(self) -> Parts | None:
+        """Connect and register, waiting for a database that is not there yet; None if stopped before."""
+        assert self._stopping is not None
         pause = 0.1
-        while True:
+        while not self._stop.is_set():
             try:
                 parts = await self._registered()
             except StoreUnavailable as error:
                 self._emit("store.failed", doing="start", error=str(error))
-                if self._stop.is_set():
-                    raise
-                await self._env.sleep(pause)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), timeout=pause)
                 pause = min(pause * 2, 5.0)
                 continue
             self._emit("worker.started", worker=self.id, kinds=[kind.kind for kind in self._plan.kinds])
             return parts
+        return None
 
     async def _registered(self) -> Parts:
         parts = await self._connect()
@@ -308,6 +311,14 @@ class Worker:
             if self._runner.abandon(claim.id, Released()) is not None:
                 settler.offer(claim, Released())
         await self._drained(settler, self._plan.shutdown_grace.total_seconds())
+
+    async def _say_goodbye(self, parts: Parts, duties: Duties) -> None:
+        try:
+            await duties.resign()
+            await parts.workers.retire(self.id, state="stopped")
+        except StoreError as error:
+            # The register learns by silence what it could not be told.
+            self._emit("store.failed", doing="leave", error=str(error))
 
     async def _drained(self, settler: Settler, seconds: float) -> None:
         give_up = self._env.monotonic() + seconds

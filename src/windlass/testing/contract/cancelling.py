@@ -138,7 +138,7 @@ async def test_a_completed_job_cannot_be_cancelled(store: Store) -> None:
     claim = await store.claimed()
     await store.complete(claim)
 
-    with pytest.raises(WrongState, match="cannot cancel job .* it is completed"):
+    with pytest.raises(WrongState, match=r"cannot cancel job .* it is completed"):
         await store.cancel(claim.id)
 
     assert await store.state(claim.id) is State.COMPLETED

@@ -33,7 +33,6 @@ async def test_a_claim_takes_a_job_and_says_everything_about_it(store: Store) ->
     )
     assert (claim.correlation_id, claim.policy, claim.worker) == ("c-1", '{"priority": 1}', "w")
     assert (claim.timeout, claim.lease, claim.max_attempts) == (TIMEOUT, LEASE, 4)
-    assert claim.created_at == job.created_at
 
 
 async def test_the_epoch_is_odd_while_a_job_runs_and_even_while_it_does_not(store: Store) -> None:
@@ -67,9 +66,9 @@ async def test_the_order_holds_across_several_claims(store: Store) -> None:
     """ENG-032: a limit cuts the line, it does not shuffle it."""
     expected = [await store.enqueue(priority=priority) for priority in (1, 2, 3, 4, 5, 6)]
 
-    claimed = [ids(await store.claim(limit=2)) for _ in range(3)]
+    claimed = [claim.id for _ in range(3) for claim in await store.claim(limit=2)]
 
-    assert sum(claimed, []) == expected
+    assert claimed == expected
 
 
 async def test_the_order_holds_across_queues_and_kinds(store: Store) -> None:

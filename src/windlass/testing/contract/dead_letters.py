@@ -177,7 +177,7 @@ async def test_a_second_click_on_retry_moves_the_job_once(store: Store) -> None:
     job_id = await store.dead()
     await store.retry(job_id)
 
-    with pytest.raises(WrongState, match="cannot retry job .* it is available, not dead"):
+    with pytest.raises(WrongState, match=r"cannot retry job .* it is available, not dead"):
         await store.retry(job_id)
 
     assert len(await store.stores.audit.of_job(job_id)) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,11 @@ async def test_a_repeated_keyed_enqueue_is_still_new_to_its_sender(store: Store)
 @pytest.mark.parametrize("state", [State.SCHEDULED, State.HELD, State.AVAILABLE, State.RUNNING])
 async def test_a_unique_key_has_one_active_job(store: Store, state: State) -> None:
     """Fault F6: waiting or running, it is there already."""
-    options = {State.SCHEDULED: {"delay": HOUR}, State.HELD: {"held_for": "an approval"}}.get(state, {})
+    options: dict[str, Any] = {}
+    if state is State.SCHEDULED:
+        options = {"delay": HOUR}
+    if state is State.HELD:
+        options = {"held_for": "an approval"}
     first = await store.enqueue_keyed(unique_key="customer-7", **options)
     if state is State.RUNNING:
         await store.claim_one()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from windlass.job import JobId
+from windlass.records import JobFilter
 from windlass.states import State
-from windlass.stores.contract import JobFilter
 from windlass.testing.contract.support import HOUR, MINUTE, Store
 
 

@@ -273,7 +273,8 @@ async def test_a_batch_tells_the_kept_claims_from_the_lost(store: Store) -> None
 
     settled = await store.stores.claims.complete([(kept, None), (stale, None), (unknown, None)])
 
-    assert (settled.done, settled.lost) == ({kept.id}, {stale.id, unknown.id})
+    assert settled.done == {kept.id}
+    assert settled.lost == {stale.id, unknown.id}
 
 
 async def test_a_claim_with_an_epoch_that_no_claim_ever_had_is_refused(store: Store) -> None:
@@ -296,7 +297,8 @@ async def test_the_end_of_an_awaited_job_is_told(store: Store) -> None:
 
     settled = await store.stores.claims.complete([(awaited, None), (other, None)])
 
-    assert (settled.done, settled.awaited) == ({awaited.id, other.id}, {awaited.id})
+    assert settled.done == {awaited.id, other.id}
+    assert settled.awaited == {awaited.id}
 
 
 async def test_the_budget_and_the_runs_are_counted_apart(store: Store) -> None:

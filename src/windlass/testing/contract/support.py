@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from windlass.env import SYSTEM, UuidMaker
 from windlass.job import Claim, Job, JobId, NewJob, Stored
 from windlass.outcome import Crashed, ErrorInfo, Fail, Outcome
 from windlass.policy import Policy
+from windlass.records import NewWorker, Seized, Settled, Wanted
 from windlass.settlement import Settlement, settle
 from windlass.states import State
-from windlass.stores.contract import NewWorker, Seized, Settled, Stores, Wanted
+from windlass.stores.contract import Stores
 from windlass.testing.clock import FrozenClock
 
 SECOND = timedelta(seconds=1)
@@ -107,7 +108,7 @@ class Store:
         return await self.stores.claims.claim(
             pairs or (REPORT,),
             worker=worker,
-            claim_id=claim_id or SYSTEM.new_id(),
+            claim_id=claim_id or self.new_id(),
             limit=limit,
             suspects=suspects,
         )
@@ -203,8 +204,3 @@ def new_worker(name: str, **facts: Any) -> NewWorker:
 def ids(claims: Sequence[Claim]) -> list[JobId]:
     """The jobs that were claimed, in order."""
     return [claim.id for claim in claims]
-
-
-def _no_chance(_: int) -> int:
-    # Ids rise one by one within a millisecond, so that the order of jobs is the order of enqueues.
-    return 0

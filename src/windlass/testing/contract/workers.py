@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.outcome import Crashed
-from windlass.stores.contract import KindRecord, Tick
+from windlass.records import KindRecord, Tick
 from windlass.testing.contract.support import DAY, HOUR, MINUTE, SECOND, Store, new_worker
 
 

@@ -1,0 +1,138 @@
+"""`windlass dev`: a worker that starts again when the code changes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from windlass.cli import printing
+from windlass.cli.session import Session, command
+from windlass.cli.worker import (
+    ApplicationArgument,
+    ConcurrencyOption,
+    KindsOption,
+    LogLevel,
+    LogLevelOption,
+    QueuesOption,
+)
+
+LOOK_EVERY = 0.3
+PATIENCE = 5.0
+NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist"})
+
+WatchOption = Annotated[
+    list[Path] | None,
+    typer.Option("--watch", metavar="DIRECTORY", help="Where the code is; otherwise here. May be repeated."),
+]
+
+
+@command
+def dev(
+    session: Session,
+    application: ApplicationArgument,
+    queues: QueuesOption = None,
+    kinds: KindsOption = None,
+    concurrency: ConcurrencyOption = None,
+    log_level: LogLevelOption = LogLevel.INFO,
+    watch: WatchOption = None,
+) -> None:
+    """Run a worker that starts again when a .py file changes; the tables are brought up to date first."""
+    options = {"--url": session.url, "--queues": queues, "--kinds": kinds, "--concurrency": concurrency}
+    given = [text for option, value in options.items() if value is not None for text in (option, str(value))]
+    flags = ["--debug"] if session.debug else []
+    worker = [
+        "worker",
+        application,
+        "--migrate",
+        "--log",
+        "console",
+        "--log-level",
+        log_level,
+        *given,
+        *flags,
+    ]
+    Reloading([sys.executable, "-m", "windlass", *worker], watch or [Path.cwd()]).run()
+
+
+@dataclass
+class Reloading:
+    """A child process that is replaced whenever the source it was started from has changed."""
+
+    command: Sequence[str]
+    directories: Sequence[Path]
+    signals: list[int] = field(default_factory=list)
+    child: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> None:
+        """Go on until a signal comes."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        while not self.signals:
+            before = snapshot(self.directories)
+            # In a session of its own, so that Ctrl-C reaches the child once, from here, and not twice.
+            self.child = subprocess.Popen(self.command, start_new_session=True)  # noqa: S603 - our own command
+            changed = self._wait_for_change(before)
+            if changed and not self.signals:
+                printing.note(f"{changed} has changed: starting again.")
+            self._end_child()
+
+    def _wait_for_change(self, before: dict[str, int]) -> str | None:
+        told = False
+        while not self.signals:
+            time.sleep(LOOK_EVERY)
+            if changed := first_difference(before, snapshot(self.directories)):
+                return changed
+            if not told and self.child is not None and self.child.poll() is not None:
+                told = True
+                printing.note("The worker has ended; it starts again when the code changes.")
+        return None
+
+    def _end_child(self) -> None:
+        if self.child is None or self.child.poll() is not None:
+            return
+        if not self.signals:
+            self.child.send_signal(signal.SIGTERM)
+        try:
+            self.child.wait(timeout=None if self.signals else PATIENCE)
+        except subprocess.TimeoutExpired:
+            # The second signal: whatever still runs is given back when its lease ends.
+            self.child.send_signal(signal.SIGTERM)
+            self.child.wait()
+
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        self.signals.append(number)
+        if self.child is not None and self.child.poll() is None:
+            self.child.send_signal(signal.SIGTERM)
+
+
+def snapshot(directories: Sequence[Path]) -> dict[str, int]:
+    """When each source file was changed last."""
+    return dict(changed for directory in directories for changed in _files(directory))
+
+
+def first_difference(before: dict[str, int], after: dict[str, int]) -> str | None:
+    """The name of a file that was changed, added or removed."""
+    return next((name for name, _ in sorted(before.items() ^ after.items())), None)
+
+
+def _files(directory: Path) -> Iterator[tuple[str, int]]:
+    for place, folders, files in os.walk(directory):
+        folders[:] = [name for name in folders if name not in NOT_SOURCE and not name.startswith(".")]
+        for name in files:
+            if name.endswith(".py"):
+                path = Path(place, name)
+                try:
+                    yield str(path), path.stat().st_mtime_ns
+                except FileNotFoundError:
+                    # Editors replace files: this one is gone for a moment.
+                    continue

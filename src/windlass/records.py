@@ -1,0 +1,235 @@
+"""What stores take and give besides jobs themselves: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from windlass.job import Claim, JobId
+from windlass.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A kind that a worker can run, in one queue, with the numbers its policy came to."""
+
+    queue: str
+    kind: str
+    lease: timedelta
+    timeout: timedelta
+    max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a batch of settlements."""
+
+    done: frozenset[JobId] = frozenset()
+    lost: frozenset[JobId] = frozenset()
+    awaited: frozenset[JobId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """What became of a batch of renewals; `cancel` are those somebody wants stopped, with the reason."""
+
+    held: frozenset[JobId]
+    lost: frozenset[JobId]
+    locked: frozenset[JobId] = frozenset()
+    cancel: Mapping[JobId, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Seized:
+    """A claim taken over from a worker that is gone, or whose handler overran."""
+
+    claim: Claim
+    ran_out: bool
+    missed_deadline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A job's state, and what belongs to it once it has ended; `result` is JSON text."""
+
+    state: State
+    result: str | None
+    reason: str | None
+    error: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there is to do for maintenance, and what the database knows of time."""
+
+    now: datetime
+    started_at: datetime
+    due_in: timedelta | None
+    has_expired: bool
+    has_unstarted: bool
+    has_late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a worker learns from its regular sign of life; `look` only as leader."""
+
+    is_alive: bool
+    is_leader: bool
+    routes: frozenset[tuple[str, str]] = frozenset()
+    look: Look | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs a search is about; every field left out lets all through."""
+
+    state: State | None = None
+    kind: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    worker: str | None = None
+    tag: str | None = None
+    correlation_id: str | None = None
+    parent_id: JobId | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """One death of a job: why, after how many runs, and what a person decided."""
+
+    job_id: JobId
+    epoch: int
+    tenant: str
+    kind: str
+    queue: str
+    reason: str
+    error: dict[str, Any] | None
+    attempts: int
+    first_attempted_at: datetime | None
+    died_at: datetime
+    status: str
+    owner: str | None
+    resolution: str | None
+    resolved_by: str | None
+    resolved_at: datetime | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """Who did what, when and why."""
+
+    at: datetime
+    tenant: str
+    actor: str
+    action: str
+    job_id: JobId | None
+    from_state: str | None
+    to_state: str | None
+    reason: str | None
+    details: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRecord:
+    """A worker's entry in the database."""
+
+    id: str
+    state: str
+    host: str
+    boot_id: str | None
+    pid: int
+    process_started: datetime | None
+    version: str
+    kinds: tuple[str, ...]
+    queues: tuple[str, ...]
+    concurrency: int
+    running: int
+    started_at: datetime
+    heartbeat_at: datetime
+    silent_for: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWorker:
+    """A worker about to start."""
+
+    id: str
+    host: str
+    boot_id: str | None
+    pid: int
+    process_started: datetime | None
+    version: str
+    kinds: tuple[str, ...]
+    queues: tuple[str, ...]
+    concurrency: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindRecord:
+    """What the database knows of a kind, for processes that do not have its handler."""
+
+    kind: str
+    queue: str
+    policy: dict[str, Any]
+    arguments: dict[str, Any] | None
+    fingerprint: str
+    description: str | None = None
+    declared_by: str | None = None
+    updated_at: datetime | None = None
+    conflict: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A queue or a kind whose jobs are not claimed."""
+
+    queue: str | None
+    kind: str | None
+    paused_at: datetime
+    paused_by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueCount:
+    """How many jobs share a queue, kind and state."""
+
+    queue: str
+    kind: str
+    state: State
+    jobs: int
+    oldest_run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Jobs of one queue and kind that could run now, and how long the first of them could have."""
+
+    queue: str
+    kind: str
+    jobs: int
+    oldest_for: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """A rule about ended jobs that some of them break, with one of them as an example."""
+
+    rule: str
+    jobs: int
+    example: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Which database it is, `postgres` or `sqlite`, and what its clock says."""
+
+    name: str
+    version: str
+    now: datetime

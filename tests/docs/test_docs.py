@@ -1,0 +1,240 @@
+"""Is what we tell people true, complete and current?"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import MISSING, Field, fields
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import windlass
+from windlass import errors
+from windlass.backoff import Backoff
+from windlass.events import CATALOGUE
+from windlass.policy import Policy
+from windlass.states import State
+from windlass.testing import PrivatePostgres
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+EXAMPLES = DOCS / "examples"
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+ON_POSTGRES = ["databases.py", "transaction.py"]
+ON_SQLITE = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in ON_POSTGRES)
+
+
+def run(program: Path, folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(program)],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def first_column(name: str) -> list[str]:
+    """What the tables of a page list in backticks, in order."""
+    return re.findall(r"^\| `([\w.]+)` \|", page(name), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ON_SQLITE)
+def test_an_example_runs(name: str, tmp_path: Path) -> None:
+    run(EXAMPLES / name, tmp_path, WINDLASS_URL="")
+
+
+def test_the_examples_for_postgresql_run(postgres_server: PrivatePostgres, tmp_path: Path) -> None:
+    postgres_server.create_database("docs_examples")
+    url = postgres_server.url("docs_examples")
+
+    made = run(EXAMPLES / "databases.py", tmp_path, WINDLASS_URL=url)
+    stored = run(EXAMPLES / "transaction.py", tmp_path, WINDLASS_URL=url)
+
+    postgres_server.drop_database("docs_examples")
+    assert "0001 jobs" in made
+    assert "[1, 2, 4]" in stored
+
+
+def work_until(line: str, folder: Path) -> list[str]:
+    """Run the tutorial's worker until it has said `line`, then stop it as Ctrl-C would."""
+    worker = subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "tutorial" / "work.py")],
+        cwd=folder,
+        env={**os.environ, "WINDLASS_URL": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert worker.stdout is not None
+    said: list[str] = []
+    while not said or said[-1] != line:
+        heard = worker.stdout.readline()
+        assert heard, said
+        said.append(heard.strip())
+    worker.send_signal(signal.SIGINT)
+    worker.communicate(timeout=30)
+    assert worker.returncode == 0
+    return said
+
+
+def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
+    run(EXAMPLES / "tutorial" / "store.py", tmp_path, WINDLASS_URL="")
+    said = work_until("job.dead", tmp_path)
+    seen = run(EXAMPLES / "tutorial" / "look.py", tmp_path, WINDLASS_URL="")
+
+    assert sorted(said) == [
+        "attempt 1: a welcome for Ada",
+        "attempt 1: a welcome for Bob",
+        "attempt 2: a welcome for Bob",
+        "attempt 3: a welcome for Bob",
+        "job.dead",
+    ]
+    assert all(line in page("tutorial.md") for line in said)
+    assert all(line in page("tutorial.md") for line in seen.splitlines()[:3])
+
+
+@pytest.mark.parametrize("tool", ["draw_states.py", "copy_examples.py"])
+def test_what_is_made_from_code_is_current(tool: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / tool), "--check"], capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_guide_shows_code_that_runs() -> None:
+    bare = [
+        path.name for path in (DOCS / "guides").glob("*.md") if 'python title="docs/' not in path.read_text()
+    ]
+
+    assert bare == []
+
+
+def test_every_policy_field_is_documented_with_its_default() -> None:
+    documented = re.findall(r"^\| `(\w+)` \| (.+?) \|", page("reference/policy.md"), flags=re.MULTILINE)
+
+    assert documented == [(field.name, shown_default(field)) for field in fields(Policy)]
+
+
+def shown_default(field: Field[object]) -> str:
+    if field.name == "classes":
+        return "see below"
+    value = field.default if field.default is not MISSING else getattr(Policy(), field.name)
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case timedelta():
+            return shown_length(value)
+        case Backoff():
+            assert value == Backoff("2s")
+            return '`Backoff("2s")`'
+        case int() if field.name.endswith("_bytes"):
+            return f"{value // (1 << 20)} MiB"
+        case _:
+            return str(value)
+
+
+def shown_length(length: timedelta) -> str:
+    seconds = int(length.total_seconds())
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds % size == 0 and seconds > 60:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def test_every_event_is_documented_in_the_words_of_the_catalogue() -> None:
+    documented = re.findall(
+        r"^\| `(.+?)` \| (\w+) \| (.+) \|$", page("reference/events.md"), flags=re.MULTILINE
+    )
+
+    assert documented == [(name, level.name.lower(), text) for name, (level, text) in CATALOGUE.items()]
+
+
+def test_every_error_is_documented() -> None:
+    raised = {
+        name
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and issubclass(value, errors.WindlassError | errors.Signal)
+    }
+
+    assert set(first_column("reference/errors.md")) == raised - {"WindlassError"}
+    assert "`WindlassError`" in page("reference/errors.md")
+
+
+def test_every_public_name_is_documented() -> None:
+    documented = re.findall(r"^- `(\w+)` \S", page("reference/public.md"), flags=re.MULTILINE)
+
+    assert sorted(documented) == sorted(windlass.__all__)
+
+
+def test_every_option_of_a_job_is_documented() -> None:
+    table = page("guides/enqueue.md")
+    missing = [field.name for field in fields(windlass.options.JobOptions) if f"`{field.name}`" not in table]
+
+    assert missing == []
+
+
+def test_every_state_is_explained() -> None:
+    rows = re.findall(r"^\| (\w+) \| ", page("explanation/states.md"), flags=re.MULTILINE)
+
+    assert [state.value for state in State] == [row for row in rows if row in set(State)][: len(State)]
+
+
+def test_every_decision_is_listed() -> None:
+    listed = re.findall(r"\((\d{4}-[\w-]+\.md)\)", page("adr/README.md"))
+
+    assert listed == sorted(path.name for path in (DOCS / "adr").glob("0*.md"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", without_code(path.read_text()))
+    broken = [link for link in links if not leads_somewhere(path, link)]
+
+    assert broken == []
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def leads_somewhere(path: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = (path.parent / name).resolve() if name else path
+    if not target.exists():
+        return False
+    return not anchor or anchor in anchors(target.read_text())
+
+
+def anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", without_code(text), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_no_page_of_ours_is_an_orphan() -> None:
+    """Every page of the documentation is reached from the index by links."""
+    reached, waiting = set[Path](), [DOCS / "index.md"]
+    while waiting:
+        path = waiting.pop()
+        if path not in reached:
+            reached.add(path)
+            links = re.findall(r"\]\((?!https?:)([^)#\s]+\.md)", path.read_text())
+            waiting += [(path.parent / link).resolve() for link in links]
+
+    assert [str(path.relative_to(ROOT)) for path in DOCS.rglob("*.md") if path not in reached] == []

@@ -1,0 +1,461 @@
+"""The doctor on both stores: every planted problem is found and named, and nothing is invented."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from windlass.client.diagnosis import Facts, Finding, Severity, Surroundings, diagnose
+from windlass.client.doctor import Doctor
+from windlass.connect import open_database, stores_on
+from windlass.errors import JobNotFound
+from windlass.job import JobId
+from windlass.records import Engine, KindRecord
+from windlass.stores.database import Database
+from windlass.stores.migrate import migrate
+from windlass.stores.postgres import Postgres
+from windlass.stores.sqlite import Sqlite
+from windlass.testing import PrivatePostgres
+from windlass.testing.clock import NOON, FrozenClock
+from windlass.testing.contract.support import HOUR, LEASE, MINUTE, SECOND, Store
+
+numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def migrated_template(postgres_server: PrivatePostgres) -> str:
+    """The name of a database with tables, which nobody is connected to, so that it can be copied."""
+    postgres_server.create_database("doctor_template")
+
+    async def prepare() -> None:
+        database = open_database(postgres_server.url("doctor_template"))
+        await migrate(database)
+        await database.close()
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(asyncio.run, prepare()).result()
+    return "doctor_template"
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def database(request: pytest.FixtureRequest, clock: FrozenClock) -> AsyncIterator[Database]:
+    """A migrated database of the test's own, so that it may be damaged."""
+    if request.param == "sqlite":
+        opened = open_database("sqlite://:memory:", clock=clock)
+        await migrate(opened)
+    else:
+        server: PrivatePostgres = request.getfixturevalue("postgres_server")
+        name = f"doctor_{next(numbers)}"
+        await asyncio.to_thread(
+            server.create_database, name, template=request.getfixturevalue("migrated_template")
+        )
+        opened = open_database(server.url(name), clock=clock)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def store(database: Database, clock: FrozenClock) -> Store:
+    return Store(stores_on(database.lane("test", size=4)), clock)
+
+
+@pytest.fixture
+def doctor(store: Store) -> Doctor:
+    return Doctor(store.stores)
+
+
+async def run_sql(database: Database, *statements: str) -> None:
+    for statement in map(database.dialect.render, statements):
+        if isinstance(database, Postgres):
+            async with database.lane("raw").transaction() as connection:
+                await connection.driver.execute(statement)  # type: ignore[attr-defined]  # PostgreSQL's connection
+        else:
+            assert isinstance(database, Sqlite)
+            work = database.file.write(lambda connection, sql=statement: connection.execute(sql).fetchall())
+            await database._done(work)
+
+
+async def beat(store: Store, worker: str, *, running: int = 0) -> None:
+    await store.stores.workers.tick(worker, running=running, lease=15 * SECOND, overrun=30 * SECOND)
+
+
+async def declare(store: Store, *, fingerprint: str, by: str) -> None:
+    record = KindRecord(
+        kind="report", queue="default", policy={}, arguments=None, fingerprint=fingerprint, declared_by=by
+    )
+    await store.stores.kinds.declare([record])
+
+
+async def problems(doctor: Doctor) -> dict[str, Finding]:
+    """What was found by code, apart from the note that an old SQLite always gives."""
+    return {found.code: found for found in await doctor.check() if found.code != "sqlite_version"}
+
+
+async def test_a_sound_system_gives_nothing_to_report(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    await store.complete(await store.claimed())
+    await store.enqueue()
+    await store.enqueue(delay=HOUR)
+
+    assert await problems(doctor) == {}
+
+
+async def test_waiting_jobs_without_any_living_worker_are_an_error(store: Store, doctor: Doctor) -> None:
+    await store.register("gone")
+    await store.enqueue_many(3)
+    store.later(MINUTE)
+
+    found = await problems(doctor)
+
+    assert found.keys() == {"no_workers"}
+    assert (found["no_workers"].severity, found["no_workers"].count) == (Severity.ERROR, 3)
+    assert "gone, 1m ago" in found["no_workers"].detail
+
+
+async def test_a_kind_that_no_living_worker_knows_is_named(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    await store.enqueue_many(2, kind="invoice")
+
+    found = await problems(doctor)
+
+    assert found.keys() == {"kind_without_worker"}
+    assert "'invoice'" in found["kind_without_worker"].title
+    assert found["kind_without_worker"].count == 2
+
+
+async def test_a_queue_that_no_worker_looks_into_is_named(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    await store.enqueue(queue="bulk")
+
+    found = await problems(doctor)
+
+    assert found.keys() == {"queue_without_worker"}
+    assert "'bulk'" in found["queue_without_worker"].title
+
+
+async def test_a_queue_that_a_kind_was_sent_to_counts_as_looked_into(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    await store.stores.kinds.add_routes([("bulk", "report")])
+    await store.enqueue(queue="bulk")
+
+    assert await problems(doctor) == {}
+
+
+async def test_living_workers_of_two_versions_are_told_apart(store: Store, doctor: Doctor) -> None:
+    await store.register("old", version="1.0")
+    await store.register("new", version="1.1")
+
+    found = await problems(doctor)
+
+    assert "1.0, 1.1" in found["mixed_versions"].detail
+
+
+async def test_a_declaration_that_a_living_worker_contradicts_is_found(store: Store, doctor: Doctor) -> None:
+    await store.register("old")
+    await declare(store, fingerprint="a", by="host-a 1.0")
+    store.later(20 * SECOND)
+    await store.register("new")
+    await declare(store, fingerprint="b", by="host-b 1.1")
+
+    found = await problems(doctor)
+
+    assert "old started before that" in found["kind_conflict"].detail
+
+
+async def test_a_changed_declaration_is_no_problem_once_the_older_workers_are_gone(
+    store: Store, doctor: Doctor
+) -> None:
+    await store.register("old")
+    await declare(store, fingerprint="a", by="host-a 1.0")
+    store.later(20 * SECOND)
+    await store.stores.workers.retire("old", state="stopped")
+    await store.register("new")
+    await declare(store, fingerprint="b", by="host-b 1.1")
+
+    assert await problems(doctor) == {}
+
+
+async def test_a_worker_id_with_an_unfilled_variable_is_found(store: Store, doctor: Doctor) -> None:
+    """ENG-123: worker ids are told apart."""
+    await store.register("mail-${HOSTNAME}")
+
+    found = await problems(doctor)
+
+    assert found["unexpanded_worker_id"].detail == "mail-${HOSTNAME}"
+
+
+async def test_claims_that_nobody_took_back_after_two_sweeps_are_found(store: Store, doctor: Doctor) -> None:
+    await store.claimed(worker="w")
+    store.later(LEASE + 10 * SECOND)
+    await beat(store, "w")
+    in_time = await problems(doctor)
+
+    store.later(SECOND)
+    too_late = await problems(doctor)
+
+    assert in_time == {}
+    assert too_late["stuck_claims"].count == 1
+
+
+@pytest.mark.parametrize(
+    ("damage", "rule"),
+    [
+        ("duration_ms = NULL", "completed without a duration"),
+        ("finished_at = finished_at + {second}", "changed before its end"),
+        ("heartbeat_at = finished_at", "heartbeat after the end"),
+    ],
+)
+async def test_ended_rows_that_break_a_rule_are_found(
+    store: Store, doctor: Doctor, database: Database, damage: str, rule: str
+) -> None:
+    """ENG-123: timestamps are consistent."""
+    claim = await store.claimed()
+    await store.complete(claim)
+    is_postgres = isinstance(database, Postgres)
+    # The tables refuse such rows, unless somebody took their rules away.
+    allow = (
+        "ALTER TABLE windlass.jobs DROP CONSTRAINT heartbeat_while_running"
+        if is_postgres
+        else "PRAGMA ignore_check_constraints = ON"
+    )
+    second = "interval '1 second'" if is_postgres else "1000000"
+
+    await run_sql(database, allow, f"UPDATE windlass.jobs SET {damage.replace('{second}', second)}")
+
+    found = await problems(doctor)
+    assert rule in found["broken_rows"].title
+    assert str(claim.id) in found["broken_rows"].detail
+
+
+async def test_jobs_behind_a_pause_are_mentioned_and_after_an_hour_warned_of(
+    store: Store, doctor: Doctor
+) -> None:
+    await store.register("w")
+    await store.stores.queues.pause(queue="default", kind=None, actor="ann", reason="disk is full")
+    await store.enqueue()
+    early = await problems(doctor)
+
+    store.later(HOUR + SECOND)
+    await beat(store, "w")
+    late = await problems(doctor)
+
+    assert early.keys() == late.keys() == {"paused_jobs"}
+    assert early["paused_jobs"].severity is Severity.INFO
+    assert late["paused_jobs"].severity is Severity.WARNING
+    assert "paused by ann: disk is full" in late["paused_jobs"].detail
+
+
+async def test_a_job_that_waits_over_an_hour_although_workers_live_is_found(
+    store: Store, doctor: Doctor
+) -> None:
+    await store.register("w")
+    await store.enqueue()
+    store.later(HOUR + SECOND)
+    await beat(store, "w", running=5)
+
+    found = await problems(doctor)
+
+    assert found.keys() == {"long_wait"}
+    assert "run 5 of 5 slots" in found["long_wait"].detail
+
+
+async def test_open_dead_letters_are_counted_until_somebody_decides(store: Store, doctor: Doctor) -> None:
+    dead = await store.dead()
+    before = await problems(doctor)
+    await store.resolve(dead)
+
+    after = await problems(doctor)
+
+    assert before["dead_letters"].count == 1
+    assert after == {}
+
+
+@pytest.mark.parametrize(
+    ("dead_letters", "severity"),
+    [
+        (10, Severity.INFO),
+        (11, Severity.WARNING),
+        (50, Severity.WARNING),
+        (51, Severity.ERROR),
+    ],
+)
+def test_many_dead_letters_weigh_more(dead_letters: int, severity: Severity) -> None:
+    """ENG-121: more than ten unresolved are a warning, more than fifty an error."""
+    assert diagnose(facts(dead_letters=dead_letters))[0].severity is severity
+
+
+@pytest.mark.parametrize(
+    ("stuck", "severity"), [(1, Severity.WARNING), (10, Severity.WARNING), (11, Severity.ERROR)]
+)
+def test_many_stuck_claims_weigh_more(stuck: int, severity: Severity) -> None:
+    """ENG-121: any stale job is a warning, more than ten are an error."""
+    assert diagnose(facts(stuck=stuck))[0].severity is severity
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "codes"),
+    [
+        ("sqlite", "3.51.2", ["sqlite_version"]),
+        ("sqlite", "3.51.3", []),
+        ("postgres", "16.4 (Debian 16.4-1)", []),
+    ],
+)
+def test_only_an_sqlite_with_the_known_bug_is_mentioned(name: str, version: str, codes: list[str]) -> None:
+    found = diagnose(facts(engine=Engine(name, version, NOON)))
+
+    assert [finding.code for finding in found] == codes
+
+
+def facts(**given: Any) -> Facts:
+    engine = given.pop("engine", Engine("postgres", "16.4", NOON))
+    around = Surroundings(workers=[], pauses=[], routes=frozenset(), engine=engine)
+    usual = {"waiting": [], "kinds": [], "stuck": 0, "broken": [], "dead_letters": 0}
+    return Facts(around=around, **{**usual, **given})
+
+
+async def test_tables_that_were_changed_by_hand_are_found(doctor: Doctor, database: Database) -> None:
+    await run_sql(
+        database, "DROP INDEX " + ("windlass.jobs_dead" if isinstance(database, Postgres) else "jobs_dead")
+    )
+
+    found = await problems(doctor)
+
+    assert found["schema_drift"].severity is Severity.ERROR
+    assert "jobs_dead" in found["schema_drift"].detail
+
+
+async def test_a_missing_table_does_not_keep_the_doctor_from_saying_so(
+    doctor: Doctor, database: Database
+) -> None:
+    await run_sql(database, "DROP TABLE windlass.pauses")
+
+    found = await problems(doctor)
+
+    assert "pauses" in found["schema_drift"].detail
+
+
+async def why(doctor: Doctor, job_id: JobId) -> str:
+    return " ".join(await doctor.why(job_id))
+
+
+async def test_a_scheduled_job_waits_for_its_time(store: Store, doctor: Doctor) -> None:
+    job_id = await store.enqueue(delay=5 * MINUTE)
+
+    assert await why(doctor, job_id) == "It is scheduled to run at 2030-05-17 12:05:00 UTC, in 5m."
+
+
+async def test_a_failed_job_waits_for_its_next_attempt(store: Store, doctor: Doctor) -> None:
+    claim = await store.claimed()
+    await store.fail(claim)
+
+    assert (await why(doctor, claim.id)).startswith("Attempt 1 failed; it runs again at")
+
+
+async def test_a_job_that_is_overdue_lacks_a_worker_to_promote_it(store: Store, doctor: Doctor) -> None:
+    job_id = await store.enqueue(delay=MINUTE)
+    store.later(3 * MINUTE)
+
+    said = await why(doctor, job_id)
+
+    assert "2m ago, and no worker has made it available" in said
+    assert "No worker is alive" in said
+
+
+async def test_a_held_job_says_what_it_waits_for(store: Store, doctor: Doctor) -> None:
+    job_id = await store.enqueue(held_for="approval")
+
+    assert (await why(doctor, job_id)).startswith("It is held: approval.")
+
+
+async def test_a_paused_queue_is_blamed_with_who_and_why(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    job_id = await store.enqueue()
+    await store.stores.queues.pause(queue="default", kind=None, actor="ann", reason="disk is full")
+    store.later(10 * SECOND)
+
+    assert await why(doctor, job_id) == "The queue 'default' was paused by ann 10s ago: disk is full."
+
+
+async def test_a_paused_kind_is_blamed_as_well(store: Store, doctor: Doctor) -> None:
+    job_id = await store.enqueue()
+    await store.stores.queues.pause(queue=None, kind="report", actor="ann", reason="wrong figures")
+
+    assert (await why(doctor, job_id)).startswith("The kind 'report' was paused by ann")
+
+
+async def test_without_workers_the_answer_is_to_start_one(store: Store, doctor: Doctor) -> None:
+    job_id = await store.enqueue()
+
+    assert (await why(doctor, job_id)).startswith("No worker is alive: start one")
+
+
+async def test_workers_that_do_not_know_the_kind_are_blamed(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    job_id = await store.enqueue(kind="invoice")
+
+    assert await why(doctor, job_id) == "No living worker knows the kind 'invoice'; they know report."
+
+
+async def test_jobs_ahead_and_busy_workers_are_counted(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    await store.enqueue_many(2)
+    await store.enqueue(kind="urgent", priority=1)
+    job_id = await store.enqueue()
+    await store.enqueue_many(4)
+    await beat(store, "w", running=5)
+
+    assert await doctor.why(job_id) == [
+        "3 jobs of the queue 'default' are ahead of it.",
+        "Every worker that could run it is busy: 5 slots on 1 worker.",
+    ]
+
+
+async def test_a_job_with_nothing_in_its_way_is_about_to_run(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+    job_id = await store.enqueue()
+
+    assert await why(doctor, job_id) == "Nothing is in its way: a worker takes it within seconds."
+
+
+async def test_a_running_job_tells_who_has_it_and_whether_they_live(store: Store, doctor: Doctor) -> None:
+    claim = await store.claimed(worker="w")
+    store.later(LEASE + 30 * SECOND)
+
+    said = await doctor.why(claim.id)
+
+    assert said == [
+        "It is running on w, for 1m 30s.",
+        "Its lease ran out 30s ago: a living worker will take it back.",
+        "That worker is alive and was last heard of 1m 30s ago.",
+    ]
+
+
+async def test_a_dead_job_waits_for_a_decision(store: Store, doctor: Doctor) -> None:
+    job_id = await store.dead()
+
+    assert "windlass dead retry" in await why(doctor, job_id)
+
+
+async def test_a_job_that_is_not_there_is_not_explained(doctor: Doctor) -> None:
+    with pytest.raises(JobNotFound):
+        await doctor.why("no such job")
+
+
+async def test_a_long_line_is_counted_only_so_far(store: Store, doctor: Doctor) -> None:
+    await store.enqueue_many(1001)
+    job_id = await store.enqueue()
+
+    assert "1,000 or more jobs" in await why(doctor, job_id)
+    assert await store.stores.insights.ahead(job_id, limit=10) == 10
+    assert timedelta(0) <= (await store.stores.insights.waiting())[0].oldest_for

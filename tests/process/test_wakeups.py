@@ -1,0 +1,111 @@
+"""How soon workers hear of what others did, and that they find it without hearing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from proxy import Proxy
+from support import Workshop, eventually
+
+from windlass import State
+from windlass.options import JobOptions
+
+
+@pytest.mark.parametrize("kind", ["wait_for_file", "wait_in_thread"])
+async def test_a_running_job_is_stopped_within_a_second(shop: Workshop, kind: str) -> None:
+    worker = await shop.started_worker(lease="60s")
+    job_id = await shop.enqueue(kind, path=str(shop.gate()))
+    await eventually(lambda: shop.journal("start"), within=10)
+
+    began = time.monotonic()
+    assert await shop.app.jobs.cancel(job_id, reason="not wanted") is State.RUNNING
+    await eventually(lambda: is_cancelled(shop, job_id), within=5)
+
+    assert time.monotonic() - began < 1
+    assert (await shop.app.jobs.get(job_id)).reason == "not wanted"
+    assert await worker.terminated() == 0
+    assert len(shop.journal("start")) == 1
+
+
+async def is_cancelled(shop: Workshop, job_id: object) -> bool:
+    return (await shop.app.jobs.get(str(job_id))).state is State.CANCELLED
+
+
+async def test_a_job_of_another_process_starts_within_a_second(shop: Workshop) -> None:
+    await shop.started_worker(poll_idle="60s", poll_busy="60s")
+    await shop.enqueue("note", n=0)
+    await eventually(lambda: shop.journal("end"), within=5)
+
+    for n in range(1, 6):
+        began = time.monotonic()
+        await shop.enqueue("note", n=n)
+        await eventually(lambda wanted=n + 1: len(shop.journal("end")) == wanted, within=5)
+
+        assert time.monotonic() - began < 1
+
+
+async def test_a_delayed_job_starts_when_it_is_due(shop: Workshop) -> None:
+    await shop.started_worker(poll_idle="60s", poll_busy="60s", tick=30, leader_lease=90)
+
+    began = time.monotonic()
+    await shop.app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(delay="1s"))
+    await eventually(lambda: shop.journal("end"), within=5)
+
+    assert 1 <= time.monotonic() - began < 2
+
+
+async def test_a_listener_that_was_cut_off_listens_again(postgres_shop: Workshop) -> None:
+    shop = postgres_shop
+    await shop.started_worker(poll_idle="60s", poll_busy="60s")
+    before = await eventually(lambda: listeners(shop), within=5)
+
+    await shop.rows(f"SELECT pg_terminate_backend(pid) FROM ({LISTENERS}) AS listener")
+    await eventually(lambda: is_listening_anew(shop, before), within=5)
+    began = time.monotonic()
+    await shop.enqueue("note", n=1)
+    await eventually(lambda: shop.journal("end"), within=5)
+
+    assert time.monotonic() - began < 1
+
+
+LISTENERS = (
+    "SELECT pid FROM pg_stat_activity"
+    " WHERE datname = current_database() AND (query LIKE 'LISTEN%' OR query LIKE '%pg_listening_channels%')"
+    " AND pid <> pg_backend_pid()"
+)
+
+
+async def listeners(shop: Workshop) -> set[int]:
+    return {row[0] for row in await shop.rows(LISTENERS)}
+
+
+async def is_listening_anew(shop: Workshop, before: set[int]) -> bool:
+    now = await listeners(shop)
+    return bool(now) and not now & before
+
+
+async def test_a_job_stored_while_nobody_listened_is_found_on_listening_again(
+    postgres_shop: Workshop,
+) -> None:
+    shop = postgres_shop
+    async with Proxy.before(shop.url) as proxy:
+        await shop.started_worker(url=proxy.url, poll_idle="60s", poll_busy="60s")
+        await eventually(lambda: listeners(shop), within=5)
+        await proxy.close()
+        await shop.enqueue("note", n=1)
+
+        await proxy.open()
+        await eventually(lambda: shop.journal("end"), within=15)
+
+
+async def test_polling_finds_what_no_hint_told_of(shop: Workshop) -> None:
+    await shop.started_worker(poll_idle="300ms", hints=False)
+    await shop.enqueue("note", n=0)
+    await eventually(lambda: shop.journal("end"), within=10)
+
+    began = time.monotonic()
+    await shop.enqueue("note", n=1)
+    await eventually(lambda: len(shop.journal("end")) == 2, within=5)
+
+    assert time.monotonic() - began < 2
