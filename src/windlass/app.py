@@ -79,7 +79,7 @@ class Windlass:
         self._env, self._emit = env, emit
         self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
-        self._sync_loop = SyncLoop()
+        self._sync_loop = SyncLoop(self.close)
         self.sync = SyncClient(self, self._sync_loop)
 
     # A coroutine is also a result, so these overlap; the first that fits is meant.
@@ -230,11 +230,11 @@ class Windlass:
         """Close what the running event loop has open."""
         held = self._open.pop(asyncio.get_running_loop(), None)
         if held is not None:
-            await _close(held)
+            await (_close(held) if held.guard is None else held.guard.aclose())
 
     def close_sync(self) -> None:
-        """Close what blocking calls have opened."""
-        self._sync_loop.close(self.close)
+        """Close what blocking calls have opened; a program that does not is closed at its exit."""
+        self._sync_loop.close()
 
     async def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
         """Store a job for a handler; use the handler's own `enqueue`."""
@@ -263,7 +263,7 @@ class Windlass:
 
         async def ready() -> None:
             if held.ready is None:
-                held.ready = asyncio.get_running_loop().create_task(_prepare(held))
+                held.ready = asyncio.get_running_loop().create_task(self._prepare(held))
             if not (held.ready.done() and held.ready.exception() is None):
                 await asyncio.shield(held.ready)
 
@@ -290,24 +290,24 @@ class Windlass:
         held = _Open(connections, client)
         return held
 
+    async def _prepare(self, held: _Open) -> None:
+        try:
+            await held.connections.prepare()
+        except BaseException:
+            # Tried again by the next call: the database may be there by then.
+            held.ready = None
+            raise
+        held.guard = self._close_with_loop(held)
+        await anext(held.guard)
 
-async def _prepare(held: _Open) -> None:
-    try:
-        await held.connections.prepare()
-    except BaseException:
-        # Tried again by the next call: the database may be there by then.
-        held.ready = None
-        raise
-    held.guard = _close_with_loop(held)
-    await anext(held.guard)
-
-
-async def _close_with_loop(held: _Open) -> AsyncGenerator[None, None]:
-    # An event loop that ends finishes its asynchronous generators: that is how connections end with it.
-    try:
-        yield
-    finally:
-        await _close(held)
+    async def _close_with_loop(self, held: _Open) -> AsyncGenerator[None, None]:
+        # An event loop that ends finishes its asynchronous generators: that is how connections end with it.
+        try:
+            yield
+        finally:
+            # What is open points back at its loop, so the entry would keep both for ever.
+            self._open.pop(asyncio.get_running_loop(), None)
+            await _close(held)
 
 
 async def _close(held: _Open) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,15 +31,19 @@ ON_POSTGRES = ["databases.py", "transaction.py"]
 ON_SQLITE = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in ON_POSTGRES)
 
 
-def run(program: Path, folder: Path, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(program)],
+def run(*command: str | Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", *command],
         cwd=folder,
-        env={**os.environ, **environment},
+        env={**os.environ, "WINDLASS_URL": "", **environment},
         capture_output=True,
         text=True,
         timeout=60,
     )
+
+
+def output_of(*command: str | Path, folder: Path, **environment: str) -> str:
+    done = run(*command, folder=folder, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -54,25 +59,49 @@ def first_column(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ON_SQLITE)
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
-    run(EXAMPLES / name, tmp_path, WINDLASS_URL="")
+    output_of(EXAMPLES / name, folder=tmp_path)
 
 
 def test_the_examples_for_postgresql_run(postgres_server: PrivatePostgres, tmp_path: Path) -> None:
     postgres_server.create_database("docs_examples")
     url = postgres_server.url("docs_examples")
 
-    made = run(EXAMPLES / "databases.py", tmp_path, WINDLASS_URL=url)
-    stored = run(EXAMPLES / "transaction.py", tmp_path, WINDLASS_URL=url)
+    refused = run(EXAMPLES / "databases.py", folder=tmp_path, WINDLASS_URL=url)
+    output_of("-m", "windlass", "db", "migrate", folder=tmp_path, WINDLASS_URL=url)
+    accepted = output_of(EXAMPLES / "databases.py", folder=tmp_path, WINDLASS_URL=url)
+    stored = output_of(EXAMPLES / "transaction.py", folder=tmp_path, WINDLASS_URL=url)
 
     postgres_server.drop_database("docs_examples")
-    assert "0001 jobs" in made
+    assert refused.returncode == 1
+    assert "windlass db migrate" in refused.stderr
+    assert accepted == "ready\n"
     assert "[1, 2, 4]" in stored
 
 
-def work_until(line: str, folder: Path) -> list[str]:
-    """Run the tutorial's worker until it has said `line`, then stop it as Ctrl-C would."""
+def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
+    for program in (EXAMPLES / "tutorial").glob("*.py"):
+        shutil.copy(program, tmp_path)
+
+    output_of("store.py", folder=tmp_path)
+    said = work_until_dead(tmp_path)
+    listed = output_of("-m", "windlass", "dead", folder=tmp_path)
+    seen = output_of("look.py", folder=tmp_path).splitlines()
+
+    assert sorted(said) == [
+        "attempt 1: a welcome for Ada",
+        "attempt 1: a welcome for Bob",
+        "attempt 2: a welcome for Bob",
+        "attempt 3: a welcome for Bob",
+    ]
+    assert "'bob at example.org' is no address" in listed
+    assert len(seen) == 3
+    assert all(line in page("tutorial.md") for line in [*said, *seen])
+
+
+def work_until_dead(folder: Path) -> list[str]:
+    """Run the tutorial's worker until a job is dead, then stop it as Ctrl-C would; what its handlers printed."""
     worker = subprocess.Popen(
-        [sys.executable, str(EXAMPLES / "tutorial" / "work.py")],
+        [sys.executable, "-m", "windlass", "worker", "jobs:app"],
         cwd=folder,
         env={**os.environ, "WINDLASS_URL": ""},
         stdout=subprocess.PIPE,
@@ -81,30 +110,14 @@ def work_until(line: str, folder: Path) -> list[str]:
     )
     assert worker.stdout is not None
     said: list[str] = []
-    while not said or said[-1] != line:
+    while not said or "job.dead" not in said[-1]:
         heard = worker.stdout.readline()
         assert heard, said
         said.append(heard.strip())
     worker.send_signal(signal.SIGINT)
     worker.communicate(timeout=30)
     assert worker.returncode == 0
-    return said
-
-
-def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
-    run(EXAMPLES / "tutorial" / "store.py", tmp_path, WINDLASS_URL="")
-    said = work_until("job.dead", tmp_path)
-    seen = run(EXAMPLES / "tutorial" / "look.py", tmp_path, WINDLASS_URL="")
-
-    assert sorted(said) == [
-        "attempt 1: a welcome for Ada",
-        "attempt 1: a welcome for Bob",
-        "attempt 2: a welcome for Bob",
-        "attempt 3: a welcome for Bob",
-        "job.dead",
-    ]
-    assert all(line in page("tutorial.md") for line in said)
-    assert all(line in page("tutorial.md") for line in seen.splitlines()[:3])
+    return [line for line in said if line.startswith("attempt")]
 
 
 @pytest.mark.parametrize("tool", ["draw_states.py", "copy_examples.py"])
@@ -186,6 +199,13 @@ def test_every_public_name_is_documented() -> None:
 def test_every_option_of_a_job_is_documented() -> None:
     table = page("guides/enqueue.md")
     missing = [field.name for field in fields(windlass.options.JobOptions) if f"`{field.name}`" not in table]
+
+    assert missing == []
+
+
+def test_every_option_of_a_worker_is_documented() -> None:
+    options = inspect.signature(windlass.Windlass.worker).parameters
+    missing = [name for name in options if name != "self" and f"`{name}`" not in page("guides/workers.md")]
 
     assert missing == []
 

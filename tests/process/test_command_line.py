@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import logging
 import os
 import re
 import signal
@@ -16,7 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from windlass import Job, Windlass
+from windlass.cli.commands import windlass
+from windlass.options import JobOptions
 from windlass.testing import PrivatePostgres
 
 DEADLINE = 30.0
@@ -56,6 +62,7 @@ class Shop:
     """A directory with an application in it, and a way to run commands there."""
 
     directory: Path
+    app: Windlass
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -83,11 +90,17 @@ class Shop:
         assert "Traceback" not in done.stderr
         return done.stderr
 
-    def enqueue(self, *arguments: str) -> str:
-        return str(self.json("enqueue", *arguments)["id"])
+    def enqueue(self, kind: str, *, queue: str | None = None, **arguments: Any) -> str:
+        """Store a job from this process, where how it is stored is not what is tested."""
+        handle = self.app.sync.jobs.enqueue_by_name(kind, arguments, JobOptions(queue=queue))
+        return str(handle.id)
+
+    def job(self, job_id: str) -> Job:
+        """The job as it is now, as this process sees it."""
+        return self.app.sync.jobs.get(job_id)
 
     def state(self, job_id: str) -> str:
-        return str(self.json("job", "show", job_id)["job"]["state"])
+        return str(self.job(job_id).state)
 
     @contextmanager
     def started(self, *arguments: str) -> Iterator[Running]:
@@ -146,9 +159,33 @@ def until(holds: Callable[[], bool], *, what: str, running: Running | None = Non
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
+def shop(tmp_path: Path) -> Iterator[Shop]:
     (tmp_path / "shop.py").write_text(SHOP)
-    return Shop(tmp_path)
+    app = Windlass(f"sqlite:///{tmp_path}/shop.db")
+    for kind in ("add", "broken", "wait_for_file"):
+        app.declare(kind)
+    app.declare("send_mail", queue="mail")
+    yield Shop(tmp_path, app)
+    app.close_sync()
+
+
+@pytest.fixture
+def answer_to(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """What a command that fails says, from this process, because there are many ways to fail."""
+    log = logging.getLogger("windlass")
+    before = (log.handlers[:], log.level, log.propagate)
+    monkeypatch.chdir(shop.directory)
+    monkeypatch.syspath_prepend(str(shop.directory))
+    monkeypatch.delitem(sys.modules, "shop", raising=False)
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(windlass, arguments)
+        assert done.exit_code == 1, done.output
+        return done.stderr
+
+    yield run
+    sys.modules.pop("shop", None)
+    log.handlers[:], log.level, log.propagate = before
 
 
 def test_a_worker_runs_what_was_enqueued_and_stops_gracefully(shop: Shop) -> None:
@@ -170,7 +207,7 @@ def test_a_worker_runs_what_was_enqueued_and_stops_gracefully(shop: Shop) -> Non
 
 
 def test_a_worker_lets_a_running_job_finish_after_the_first_signal(shop: Shop) -> None:
-    job_id = shop.enqueue("wait_for_file", "name=go")
+    job_id = shop.enqueue("wait_for_file", name="go")
     with shop.started("worker", "shop:app") as worker:
         until(lambda: (shop.directory / "go.started").exists(), what="running job", running=worker)
         worker.signal(signal.SIGINT)
@@ -183,7 +220,7 @@ def test_a_worker_lets_a_running_job_finish_after_the_first_signal(shop: Shop) -
 
 
 def test_a_second_signal_leaves_at_once(shop: Shop) -> None:
-    job_id = shop.enqueue("wait_for_file", "name=never")
+    job_id = shop.enqueue("wait_for_file", name="never")
     with shop.started("worker", "shop:app") as worker:
         until(lambda: (shop.directory / "never.started").exists(), what="running job", running=worker)
         worker.signal(signal.SIGTERM)
@@ -207,7 +244,7 @@ def test_a_worker_logs_json_where_nobody_looks(shop: Shop) -> None:
 
 
 def test_a_worker_looks_only_where_it_is_told_to(shop: Shop) -> None:
-    sent, added = shop.enqueue("send_mail", "to=ann"), shop.enqueue("add", "a=1")
+    sent, added = shop.enqueue("send_mail", to="ann"), shop.enqueue("add", a=1)
     with shop.started("worker", "shop:app", "--queues", "mail", "--kinds", "send_mail,add") as worker:
         until(lambda: shop.state(sent) == "completed", what="sent mail", running=worker)
         worker.signal(signal.SIGTERM)
@@ -245,27 +282,28 @@ def test_dev_waits_for_code_that_works(shop: Shop) -> None:
 
 
 def test_arguments_come_as_pairs_or_as_json(shop: Shop) -> None:
-    pairs = shop.enqueue("add", "a=1", "b=-5")
-    text = shop.enqueue("send_mail", "to=123")
-    document = shop.enqueue("add", "--args", '{"a": 7}')
+    pairs = shop.json("enqueue", "add", "a=1", "b=-5")
+    text = shop.json("enqueue", "send_mail", "to=123")
+    document = shop.json("enqueue", "add", "--args", '{"a": 7}')
 
-    arguments = [shop.json("job", job_id)["job"]["args"] for job_id in (pairs, text, document)]
+    arguments = [shop.job(stored["id"]).args for stored in (pairs, text, document)]
 
     assert arguments == [{"a": 1, "b": -5}, {"to": "123"}, {"a": 7}]
 
 
 def test_options_of_a_job_are_kept(shop: Shop) -> None:
-    options = "--queue bulk --priority 2 --delay 5m --tenant acme --tag eu --tag vip --key k1".split()
+    pairs = {"--queue": "bulk", "--priority": "2", "--delay": "5m", "--tenant": "acme", "--key": "k1"}
+    options = ["--tag", "eu", "--tag", "vip", *itertools.chain(*pairs.items())]
     first = shop.json("enqueue", "add", "a=1", *options)
     again = shop.json("enqueue", "add", "a=1", *options)
 
-    job = shop.json("job", first["id"])["job"]
+    job = shop.job(first["id"])
 
     assert (again["id"], again["is_new"]) == (first["id"], False)
-    assert (job["queue"], job["priority"], job["tenant"], job["tags"]) == ("bulk", 2, "acme", ["eu", "vip"])
-    assert job["state"] == "scheduled"
+    assert (job.queue, job.priority, job.tenant, job.tags) == ("bulk", 2, "acme", ("eu", "vip"))
+    assert job.state == "scheduled"
     assert [found["id"] for found in shop.json("jobs", "--tag", "vip", "--tenant", "acme")["jobs"]] == [
-        job["id"]
+        first["id"]
     ]
 
 
@@ -285,8 +323,10 @@ def test_options_of_a_job_are_kept(shop: Shop) -> None:
         (["ad", "a=1"], "Did you mean 'add'?"),
     ],
 )
-def test_a_job_that_cannot_be_is_refused_with_the_place(shop: Shop, arguments: list[str], said: str) -> None:
-    assert said in shop.refused("enqueue", *arguments, "--app", "shop:app")
+def test_a_job_that_cannot_be_is_refused_with_the_place(
+    answer_to: Callable[..., str], arguments: list[str], said: str
+) -> None:
+    assert said in answer_to("enqueue", *arguments, "--app", "shop:app")
 
 
 @pytest.mark.parametrize(
@@ -305,8 +345,10 @@ def test_a_job_that_cannot_be_is_refused_with_the_place(shop: Shop, arguments: l
         (["job", "nonsense", "--app", "shop:app"], "no job nonsense"),
     ],
 )
-def test_a_slip_is_answered_with_what_helps(shop: Shop, arguments: list[str], said: str) -> None:
-    answer = shop.refused(*arguments)
+def test_a_slip_is_answered_with_what_helps(
+    answer_to: Callable[..., str], arguments: list[str], said: str
+) -> None:
+    answer = answer_to(*arguments)
 
     assert said in answer
     assert "secret" not in answer
@@ -335,7 +377,7 @@ def test_an_error_is_a_document_too(shop: Shop) -> None:
 
 
 def test_a_job_is_held_released_moved_and_cancelled(shop: Shop) -> None:
-    job_id = shop.enqueue("add", "a=1")
+    job_id = shop.enqueue("add", a=1)
     seen = []
     for action in (
         ["hold", job_id, "--reason", "not yet", "--by", "ann"],
@@ -346,10 +388,10 @@ def test_a_job_is_held_released_moved_and_cancelled(shop: Shop) -> None:
         shop.json("job", *action)
         seen.append(shop.state(job_id))
 
-    history = shop.json("job", job_id)["history"]
+    history = shop.app.sync.jobs.history(job_id)
 
     assert seen == ["held", "available", "scheduled", "cancelled"]
-    assert (history[0]["actor"], history[0]["reason"]) == ("ann", "not yet")
+    assert (history[0].actor, history[0].reason) == ("ann", "not yet")
     assert "cannot hold" in shop.refused("job", "hold", job_id, "--reason", "x", "--app", "shop:app")
 
 
@@ -367,7 +409,8 @@ def test_dead_jobs_are_listed_shown_retried_and_resolved(shop: Shop) -> None:
 
     # What a job says is printed as it is, never read as markup.
     assert "the template [b]is[/b] gone" in listed
-    assert "shop.py" in shown and "Attempts that did not complete it" in shown
+    assert "shop.py" in shown
+    assert "Attempts that did not complete it" in shown
     assert (waited.returncode, "is still available" in waited.stderr) == (1, True)
     assert "is resolved" in resolved
     assert shop.json("dead")["dead_letters"] == []
@@ -376,7 +419,7 @@ def test_dead_jobs_are_listed_shown_retried_and_resolved(shop: Shop) -> None:
 
 
 def test_a_list_goes_on_where_it_ended(shop: Shop) -> None:
-    ids = [shop.enqueue("add", f"a={number}") for number in range(3)]
+    ids = [shop.enqueue("add", a=number) for number in range(3)]
 
     first = shop.json("jobs", "--limit", "2")
     rest = shop.json("jobs", "--limit", "2", "--cursor", first["cursor"])
@@ -386,7 +429,7 @@ def test_a_list_goes_on_where_it_ended(shop: Shop) -> None:
 
 
 def test_a_table_is_not_cut_in_a_pipe(shop: Shop) -> None:
-    job_id = shop.enqueue("wait_for_file", "name=x", "--queue", "a-queue-with-a-rather-long-name")
+    job_id = shop.enqueue("wait_for_file", name="x", queue="a-queue-with-a-rather-long-name")
 
     lines = shop.ok("jobs", "--app", "shop:app").splitlines()
 
@@ -395,7 +438,7 @@ def test_a_table_is_not_cut_in_a_pipe(shop: Shop) -> None:
 
 
 def test_a_pause_is_seen_everywhere_and_ends(shop: Shop) -> None:
-    job_id = shop.enqueue("send_mail", "to=ann")
+    job_id = shop.enqueue("send_mail", to="ann")
     shop.ok("pause", "mail", "--reason", "smtp is down", "--by", "ann", "--app", "shop:app")
 
     queues = {queue["queue"]: queue for queue in shop.json("queues")["queues"]}
@@ -403,7 +446,7 @@ def test_a_pause_is_seen_everywhere_and_ends(shop: Shop) -> None:
     resumed = shop.json("resume", "mail")
 
     assert (queues["mail"]["jobs"], queues["mail"]["paused_by"]) == ({"available": 1}, "ann")
-    assert "paused by ann" in reasons[0] and "smtp is down" in reasons[0]
+    assert reasons[0].startswith("The queue 'mail' was paused by ann")
     assert resumed["was_paused"] is True
     assert shop.json("resume", "mail")["was_paused"] is False
 
@@ -411,7 +454,7 @@ def test_a_pause_is_seen_everywhere_and_ends(shop: Shop) -> None:
 def test_the_doctor_reports_by_exit_code(shop: Shop) -> None:
     shop.ok("db", "migrate", "--app", "shop:app")
     sound = shop.run("doctor", "--app", "shop:app", "--json")
-    shop.enqueue("add", "a=1")
+    shop.enqueue("add", a=1)
 
     ill = shop.run("doctor", "--app", "shop:app")
 
@@ -469,7 +512,7 @@ def _execute(url: str, sql: str) -> None:
 
 
 def test_the_url_comes_from_the_environment(shop: Shop) -> None:
-    shop.enqueue("add", "a=1")
+    shop.enqueue("add", a=1)
     done = shop.run("jobs", "--json", WINDLASS_URL="sqlite:///shop.db")
 
     assert [job["kind"] for job in json.loads(done.stdout)["jobs"]] == ["add"]

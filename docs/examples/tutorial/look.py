@@ -9,8 +9,6 @@ async def main() -> None:
 
     for letter in await app.dead_letters.open():
         print("dead:", letter.reason, letter.error and letter.error["message"])
-        for attempt in await app.jobs.attempts(letter.job_id):
-            print("  attempt", attempt.attempt, attempt.status, attempt.worker)
         await app.dead_letters.resolve(letter.job_id, by="you", reason="Bob was told by telephone")
     await app.close()
 

@@ -44,7 +44,7 @@ async def _store_keyed(connection: Connection, job: NewJob) -> Stored:
     if existing is not None:
         return await _found(connection, job, existing)
     inserted = await connection.fetch_each("jobs/enqueue", [_values(job)])
-    if inserted:
+    if inserted or await connection.fetch_each("jobs/states", [{"job_id": job.id}]):
         return Stored(job.id, is_new=True)
     if job.unique_key is not None:
         holder = await connection.fetch("keys/find_active", tenant=job.tenant, key=job.unique_key)

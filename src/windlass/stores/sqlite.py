@@ -78,19 +78,24 @@ def translate(error: BaseException) -> StoreError:
     return StoreError(f"SQLite refused a statement: {text}")
 
 
+_PLAIN = frozenset({type(None), str, int, float, bool})
+
+
 def adapt(value: Any) -> Any:
     """A Python value as SQLite keeps it: times and spans in microseconds, ids as text, lists as JSON."""
+    if type(value) in _PLAIN:
+        return value
     match value:
-        case None | str() | int() | float():
-            return value
         case UUID():
             return str(value)
-        case datetime():
-            return (value - EPOCH) // MICROSECOND
         case timedelta():
             return value // MICROSECOND
+        case datetime():
+            return (value - EPOCH) // MICROSECOND
         case list() | tuple():
             return json.dumps([adapt(item) for item in value])
+        case str() | int() | float():
+            return value
         case _:
             raise TypeError(f"cannot bind {type(value).__name__} to an SQLite statement")
 

@@ -15,7 +15,7 @@ from windlass.stores.database import Lane
 from windlass.wakeups.contract import ANYTHING
 
 CHANNEL = "windlass"
-PROBE_EVERY = 10.0
+PROBE_EVERY = 30.0
 PROBE_TIMEOUT = 5.0
 SEND_EVERY = 0.02
 
@@ -60,7 +60,10 @@ class PostgresWakeups:
                 await asyncio.wait_for(self._sender, timeout=1)
 
     async def _watch(self, connection: Any) -> None:
-        """Ask on the listening session itself whether it still listens; a dead link shows in no other way."""
+        """Notice an ended connection at once, and ask now and then whether a silent one still listens.
+
+        Seldom, because an idle worker should hardly be noticed, and while nobody listens it still polls.
+        """
         ended = asyncio.Event()
         connection.add_termination_listener(lambda _: ended.set())
         while True:

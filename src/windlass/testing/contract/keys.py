@@ -38,6 +38,21 @@ async def test_the_same_key_with_another_body_is_refused(store: Store) -> None:
     assert sum(count.jobs for count in await store.stores.jobs.counts()) == 1
 
 
+async def test_a_batch_with_a_key_that_stands_for_another_job_is_refused_whole(store: Store) -> None:
+    """Fault F2: and the keys that the others had taken are free again (fault F4)."""
+    await store.enqueue_keyed(idempotency_key="sign-7", fingerprint="body")
+    batch = [
+        store.new_job(idempotency_key="sign-8", fingerprint="body"),
+        store.new_job(idempotency_key="sign-7", fingerprint="other body"),
+    ]
+
+    with pytest.raises(IdempotencyMismatch, match="sign-7"):
+        await store.stores.enqueuing.enqueue_keyed(batch)
+
+    assert sum(count.jobs for count in await store.stores.jobs.counts()) == 1
+    assert (await store.enqueue_keyed(idempotency_key="sign-8", fingerprint="third body")).is_new
+
+
 async def test_a_key_belongs_to_its_tenant(store: Store) -> None:
     """ENG-018."""
     ours = await store.enqueue_keyed(idempotency_key="sign-7", fingerprint="a", tenant="acme")
@@ -100,6 +115,18 @@ async def test_a_repeated_keyed_enqueue_is_still_new_to_its_sender(store: Store)
     second = (await store.stores.enqueuing.enqueue_keyed([job]))[0]
 
     assert first == second == Stored(job.id, is_new=True)
+
+
+async def test_a_repeated_enqueue_finds_its_job_even_when_that_has_ended(store: Store) -> None:
+    """Fault B4: the unique key is free again, but the job is there."""
+    job = store.new_job(unique_key="customer-7")
+    await store.stores.enqueuing.enqueue_keyed([job])
+    await store.complete(await store.claim_one())
+
+    [again] = await store.stores.enqueuing.enqueue_keyed([job])
+
+    assert again == Stored(job.id, is_new=True)
+    assert await store.state(job.id) is State.COMPLETED
 
 
 @pytest.mark.parametrize("state", [State.SCHEDULED, State.HELD, State.AVAILABLE, State.RUNNING])

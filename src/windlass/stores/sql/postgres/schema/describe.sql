@@ -8,7 +8,7 @@ SELECT format('index %s: %s', indexname, indexdef)
 FROM pg_indexes
 WHERE schemaname = 'windlass'
 UNION ALL
-SELECT format('rule %s.%s: %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
+SELECT format('rule %s.%s: %s', conrelid::regclass, conname, regexp_replace(pg_get_constraintdef(oid), '\s+', ' ', 'g'))
 FROM pg_constraint
 WHERE connamespace = 'windlass'::regnamespace
   AND contype <> 'n'

@@ -51,21 +51,37 @@ CREATE TABLE windlass.jobs (
     cancel_requested_at {timestamp},
     cancel_reason text,
     is_awaited boolean NOT NULL DEFAULT FALSE,
-    CONSTRAINT known_state CHECK (
-        state IN ('scheduled', 'held', 'available', 'running', 'completed', 'dead', 'resolved', 'cancelled')
-    ),
     CONSTRAINT priority_in_range CHECK (priority BETWEEN 1 AND 10),
     CONSTRAINT attempt_within_limit CHECK (attempt >= 0 AND (max_attempts IS NULL OR attempt <= max_attempts)),
-    CONSTRAINT lease_while_running CHECK ((state = 'running') = (lease_expires_at IS NOT NULL)),
-    CONSTRAINT heartbeat_while_running CHECK (state = 'running' OR heartbeat_at IS NULL),
-    CONSTRAINT odd_epoch_while_running CHECK ((lease_epoch % 2 = 1) = (state = 'running')),
-    CONSTRAINT finished_when_ended CHECK (
-        (state IN ('completed', 'dead', 'resolved', 'cancelled')) = (finished_at IS NOT NULL)
-    ),
-    CONSTRAINT reason_when_stopped CHECK (
-        state NOT IN ('held', 'dead', 'resolved', 'cancelled') OR reason IS NOT NULL
-    ),
-    CONSTRAINT result_when_completed CHECK (state = 'completed' OR result IS NULL)
+    -- One rule for all states, because it is checked on every write: a lease and an odd epoch while running and only
+    -- then, an end when it has ended, a reason wherever a person would ask for one, a result on success alone.
+    CONSTRAINT fields_fit_state CHECK (
+        CASE state
+            WHEN 'available' THEN
+                lease_epoch % 2 = 0 AND lease_expires_at IS NULL AND heartbeat_at IS NULL AND finished_at IS NULL
+                AND result IS NULL
+            WHEN 'running' THEN
+                lease_epoch % 2 = 1 AND lease_expires_at IS NOT NULL AND finished_at IS NULL AND result IS NULL
+            WHEN 'completed' THEN
+                lease_epoch % 2 = 0 AND lease_expires_at IS NULL AND heartbeat_at IS NULL AND finished_at IS NOT NULL
+            WHEN 'scheduled' THEN
+                lease_epoch % 2 = 0 AND lease_expires_at IS NULL AND heartbeat_at IS NULL AND finished_at IS NULL
+                AND result IS NULL
+            WHEN 'held' THEN
+                lease_epoch % 2 = 0 AND lease_expires_at IS NULL AND heartbeat_at IS NULL AND finished_at IS NULL
+                AND result IS NULL AND reason IS NOT NULL
+            WHEN 'dead' THEN
+                lease_epoch % 2 = 0 AND lease_expires_at IS NULL AND heartbeat_at IS NULL AND finished_at IS NOT NULL
+                AND result IS NULL AND reason IS NOT NULL
+            WHEN 'resolved' THEN
+                lease_epoch % 2 = 0 AND lease_expires_at IS NULL AND heartbeat_at IS NULL AND finished_at IS NOT NULL
+                AND result IS NULL AND reason IS NOT NULL
+            WHEN 'cancelled' THEN
+                lease_epoch % 2 = 0 AND lease_expires_at IS NULL AND heartbeat_at IS NULL AND finished_at IS NOT NULL
+                AND result IS NULL AND reason IS NOT NULL
+            ELSE FALSE
+        END
+    )
 );
 
 CREATE INDEX jobs_claim ON windlass.jobs (queue, kind, turn, id)
