@@ -32,7 +32,6 @@ async def test_a_refused_action_costs_no_connection(store: Store, database: Data
 async def test_an_interrupted_transaction_leaves_nothing_and_blocks_nobody(
     store: Store, database: Database
 ) -> None:
-    """Fault B9."""
     job_id = await store.enqueue()
     inside = asyncio.Event()
 
@@ -53,7 +52,7 @@ async def test_an_interrupted_transaction_leaves_nothing_and_blocks_nobody(
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)
 async def test_one_locked_row_does_not_hold_up_the_other_renewals(store: Store, database: Postgres) -> None:
-    """Fault B14: a lock that somebody forgot costs that one job a renewal, not all of them."""
+    """A lock that somebody forgot costs that one job a renewal, not all of them."""
     await store.enqueue_many(3)
     locked, free, lost = await store.claim(limit=3)
     await store.complete(lost)

@@ -88,7 +88,7 @@ async def test_a_pause_is_of_a_queue_or_of_a_kind(database: Database) -> None:
 
 
 async def test_two_active_jobs_of_one_unique_key_are_refused(store: Store, database: Database) -> None:
-    """Fault F6: by an index, not by looking first."""
+    """By an index, not by looking first."""
     first = await store.enqueue()
     second = await store.enqueue()
     await run_sql(database, f"UPDATE windlass.jobs SET unique_key = 'k' WHERE id = '{first}'")

@@ -436,7 +436,6 @@ HOT: dict[str, tuple[set[str], int]] = {
 async def test_a_hot_statement_comes_in_by_its_index_and_looks_at_no_more_than_its_batch(
     tables: Tables, plan_cache_mode: str, name: str
 ) -> None:
-    """Fault B16."""
     indexes, most = HOT[name]
 
     plan = await tables.explain(name, await values_for(tables, name), plan_cache_mode=plan_cache_mode)
@@ -450,7 +449,7 @@ async def test_a_hot_statement_comes_in_by_its_index_and_looks_at_no_more_than_i
 async def test_behind_a_pooler_a_hot_statement_looks_at_no_more_either(
     pooled_tables: Tables, name: str
 ) -> None:
-    """Fault B8: without the engine's settings; no plan is kept there, so each is made for its values."""
+    """Without the engine's settings; no plan is kept there, so each is made for its values."""
     indexes, most = HOT[name]
     values = await values_for(pooled_tables, name)
 
@@ -464,7 +463,7 @@ async def test_behind_a_pooler_a_hot_statement_looks_at_no_more_either(
 async def test_a_claim_over_many_kinds_looks_at_the_head_of_each(
     tables: Tables, plan_cache_mode: str
 ) -> None:
-    """ENG-031, fault B16: twenty pairs of queue and kind in one statement."""
+    """ENG-031: twenty pairs of queue and kind in one statement."""
     limit = 20
 
     plan = await tables.explain(
@@ -476,7 +475,7 @@ async def test_a_claim_over_many_kinds_looks_at_the_head_of_each(
 
 
 async def test_a_claim_never_takes_more_than_its_limit(tables: Tables, plan_cache_mode: str) -> None:
-    """Fault B16: a plan that runs its inner part more than once would take more."""
+    """A plan that runs its inner part more than once would take more."""
     values = claim_values(ONE_PAIR, limit=5)
     statement = tables.database.dialect.statement("jobs/claim")
 

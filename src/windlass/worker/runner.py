@@ -54,9 +54,10 @@ class Runner:
 
     def start(self, claims: Sequence[Claim]) -> None:
         """Take claims over and run each as soon as a slot is free."""
+        now = self._env.monotonic()
         with self._lock:
             for claim in claims:
-                running = Running(claim, self._registry.get(claim.kind))
+                running = Running(claim, self._registry.get(claim.kind), now)
                 self._in_hand[claim.id] = running
                 self._waiting.append(running)
         self._pump()
@@ -91,11 +92,13 @@ class Runner:
         running.stop(outcome)
         return running.claim
 
-    def take_back_waiting(self) -> list[Claim]:
-        """Give up the claims that wait for a slot; returns them."""
+    def take_back_waiting(self, *, longer_than: float = -1.0) -> list[Claim]:
+        """Give up the claims that have waited longer than so many seconds for a slot; returns them."""
+        now = self._env.monotonic()
         with self._lock:
-            waiting, self._waiting = list(self._waiting), deque()
+            waiting = [running for running in self._waiting if now - running.taken > longer_than]
             for running in waiting:
+                self._waiting.remove(running)
                 del self._in_hand[running.claim.id]
         return [running.claim for running in waiting]
 
@@ -214,6 +217,7 @@ class Runner:
                 return Snoozed(error.delay)
             case Cancel():
                 return Stopped(error.reason)
+        _forget_own_frames(error)
         found = classify(error, self._rules, now=self._env.wall())
         info = error_info(error, error_class=found.error_class, code=found.code, status=found.status)
         hopeless = isinstance(error, Hopeless | InvalidArguments)
@@ -227,3 +231,11 @@ def timed_out(claim: Claim, error: BaseException | None = None) -> Fail:
     told = error_info(error, error_class=ErrorClass.TIMEOUT).traceback if error is not None else ""
     message = f"the handler did not finish within its time limit of {seconds:g} s"
     return Fail(ErrorInfo("TimeoutError", message, ErrorClass.TIMEOUT, traceback=told), timed_out=True)
+
+
+def _forget_own_frames(error: BaseException) -> None:
+    """Let the traceback begin where the user's code does."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    BaseException.with_traceback(error, traceback)

@@ -18,6 +18,7 @@ class Running:
 
     claim: Claim
     spec: HandlerSpec
+    taken: float
     started: float | None = None
     task: asyncio.Task[None] | None = None
     loop: asyncio.AbstractEventLoop | None = None

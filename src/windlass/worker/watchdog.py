@@ -8,11 +8,13 @@ from datetime import timedelta
 from windlass.env import Env
 from windlass.events import Emit
 from windlass.job import Claim
-from windlass.outcome import Outcome
+from windlass.outcome import Outcome, Released
 from windlass.worker.runner import Runner, timed_out
 
 LOOK_EVERY = 0.25
 GRACE = timedelta(seconds=5)
+LONGEST_WAIT = 2.0
+"""Jobs that were taken ahead and found no slot within this time are left to other workers."""
 
 
 async def watch_time_limits(
@@ -25,6 +27,8 @@ async def watch_time_limits(
     """
     while True:
         await env.sleep(LOOK_EVERY)
+        for claim in runner.take_back_waiting(longer_than=LONGEST_WAIT):
+            finish(claim, Released("no slot came free"))
         for claim in runner.overdue(grace=timedelta(0)):
             runner.stop_job(claim.id, timed_out(claim))
         for claim in runner.overdue(grace=GRACE):

@@ -45,7 +45,7 @@ async def test_a_cancelled_job_is_never_claimed(store: Store) -> None:
 
 
 async def test_a_running_job_is_asked_to_stop(store: Store) -> None:
-    """ENG-101, fault F12: a request, not a change of state."""
+    """ENG-101: a request, not a change of state."""
     claim = await store.claimed()
 
     state = await store.cancel(claim.id)
@@ -78,7 +78,7 @@ async def test_the_first_request_keeps_its_reason_and_time(store: Store) -> None
 
 
 async def test_a_result_that_comes_after_the_request_stands(store: Store) -> None:
-    """ENG-101, fault F12: the first commit wins."""
+    """ENG-101: the first commit wins."""
     claim = await store.claimed()
     await store.cancel(claim.id)
 
@@ -145,7 +145,7 @@ async def test_a_completed_job_cannot_be_cancelled(store: Store) -> None:
 
 
 async def test_of_a_cancel_and_a_completion_at_the_same_time_one_wins(store: Store) -> None:
-    """Fault F12: whichever commits first, the job ends once and both sides learn how."""
+    """Whichever commits first, the job ends once and both sides learn how."""
     claim = await store.claimed()
 
     asked, settled = await asyncio.gather(

@@ -62,7 +62,7 @@ async def test_open_dead_letters_can_be_narrowed(store: Store) -> None:
 
 
 async def test_a_retry_restarts_the_budget_while_the_fence_goes_on(store: Store) -> None:
-    """ENG-068, fault F16: attempts from one again, epoch and runs never fall."""
+    """ENG-068: attempts from one again, epoch and runs never fall."""
     first = await store.claimed()
     await store.fail_for_good(first)
 
@@ -160,7 +160,7 @@ async def test_a_dead_job_is_closed_with_a_reason_and_a_name(
 
 
 async def test_of_two_admins_the_first_wins_and_the_second_is_told(store: Store) -> None:
-    """Fault F16: one retries, one resolves."""
+    """One retries, one resolves."""
     job_id = await store.dead()
 
     outcomes = await asyncio.gather(store.retry(job_id), store.resolve(job_id), return_exceptions=True)
@@ -173,7 +173,6 @@ async def test_of_two_admins_the_first_wins_and_the_second_is_told(store: Store)
 
 
 async def test_a_second_click_on_retry_moves_the_job_once(store: Store) -> None:
-    """Fault F13."""
     job_id = await store.dead()
     await store.retry(job_id)
 
@@ -195,7 +194,7 @@ async def test_a_deadline_that_is_over_does_not_kill_a_retried_job_again(store: 
 
 
 async def test_a_retry_is_refused_while_another_job_holds_its_unique_key(store: Store) -> None:
-    """Fault F6: two active jobs of one key must not come about, whatever the way."""
+    """Two active jobs of one key must not come about, whatever the way."""
     stored = await store.enqueue_keyed(unique_key="customer-7")
     await store.fail_for_good(await store.claim_one())
     await store.enqueue_keyed(unique_key="customer-7")

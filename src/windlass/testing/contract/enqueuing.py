@@ -101,7 +101,7 @@ async def test_ten_thousand_jobs_are_stored_in_one_go(store: Store) -> None:
 
 
 async def test_sending_the_same_jobs_again_changes_nothing(store: Store) -> None:
-    """ENG-018, fault B4: the reply was lost, so the caller sends again; one of them runs already."""
+    """ENG-018: the reply was lost, so the caller sends again; one of them runs already."""
     jobs = [store.new_job() for _ in range(3)]
     await store.stores.enqueuing.enqueue(jobs)
     claim = await store.claim_one()
@@ -125,7 +125,7 @@ async def test_sending_a_batch_again_stores_only_what_was_missing(store: Store) 
 
 
 async def test_a_batch_with_a_bad_job_is_refused_whole(store: Store) -> None:
-    """ENG-092, fault B17: priorities are 1 to 10, and nothing of the batch is stored."""
+    """ENG-092: priorities are 1 to 10, and nothing of the batch is stored."""
     jobs = [store.new_job(), store.new_job(priority=11), store.new_job()]
 
     with pytest.raises(StoreError):

@@ -29,7 +29,6 @@ async def test_the_same_key_and_body_is_the_same_job(store: Store) -> None:
 
 
 async def test_the_same_key_with_another_body_is_refused(store: Store) -> None:
-    """Fault F2."""
     await store.enqueue_keyed(idempotency_key="sign-7", fingerprint="body")
 
     with pytest.raises(IdempotencyMismatch, match="sign-7"):
@@ -39,7 +38,7 @@ async def test_the_same_key_with_another_body_is_refused(store: Store) -> None:
 
 
 async def test_a_batch_with_a_key_that_stands_for_another_job_is_refused_whole(store: Store) -> None:
-    """Fault F2: and the keys that the others had taken are free again (fault F4)."""
+    """And the keys that the others had taken are free again."""
     await store.enqueue_keyed(idempotency_key="sign-7", fingerprint="body")
     batch = [
         store.new_job(idempotency_key="sign-8", fingerprint="body"),
@@ -63,7 +62,6 @@ async def test_a_key_belongs_to_its_tenant(store: Store) -> None:
 
 
 async def test_a_key_is_kept_for_a_day_after_its_job_has_ended(store: Store) -> None:
-    """Fault F3."""
     first = await store.enqueue_keyed(idempotency_key="sign-7", fingerprint="body")
     await store.complete(await store.claim_one())
     store.later(DAY - SECOND)
@@ -76,7 +74,7 @@ async def test_a_key_is_kept_for_a_day_after_its_job_has_ended(store: Store) -> 
 
 
 async def test_a_key_is_kept_while_its_job_has_not_ended(store: Store) -> None:
-    """Fault F3: however long it waits."""
+    """However long it waits."""
     first = await store.enqueue_keyed(idempotency_key="sign-7", fingerprint="body", delay=10 * DAY)
     store.later(9 * DAY)
     await store.stores.upkeep.forget_keys()
@@ -97,7 +95,7 @@ async def test_forgetting_drops_keys_of_jobs_that_ended_long_ago(store: Store) -
 
 
 async def test_twenty_callers_with_one_key_make_one_job(store: Store) -> None:
-    """ENG-018, fault F1."""
+    """ENG-018."""
     stored = await asyncio.gather(
         *(store.enqueue_keyed(idempotency_key="sign-7", fingerprint="body") for _ in range(20))
     )
@@ -108,7 +106,7 @@ async def test_twenty_callers_with_one_key_make_one_job(store: Store) -> None:
 
 
 async def test_a_repeated_keyed_enqueue_is_still_new_to_its_sender(store: Store) -> None:
-    """Fault B4: the first sending stored it and only the reply was lost."""
+    """The first sending stored it and only the reply was lost."""
     job = store.new_job(idempotency_key="sign-7", fingerprint="body")
 
     first = (await store.stores.enqueuing.enqueue_keyed([job]))[0]
@@ -118,7 +116,7 @@ async def test_a_repeated_keyed_enqueue_is_still_new_to_its_sender(store: Store)
 
 
 async def test_a_repeated_enqueue_finds_its_job_even_when_that_has_ended(store: Store) -> None:
-    """Fault B4: the unique key is free again, but the job is there."""
+    """The unique key is free again, but the job is there."""
     job = store.new_job(unique_key="customer-7")
     await store.stores.enqueuing.enqueue_keyed([job])
     await store.complete(await store.claim_one())
@@ -131,7 +129,7 @@ async def test_a_repeated_enqueue_finds_its_job_even_when_that_has_ended(store: 
 
 @pytest.mark.parametrize("state", [State.SCHEDULED, State.HELD, State.AVAILABLE, State.RUNNING])
 async def test_a_unique_key_has_one_active_job(store: Store, state: State) -> None:
-    """Fault F6: waiting or running, it is there already."""
+    """Waiting or running, it is there already."""
     options: dict[str, Any] = {}
     if state is State.SCHEDULED:
         options = {"delay": HOUR}
@@ -149,7 +147,6 @@ async def test_a_unique_key_has_one_active_job(store: Store, state: State) -> No
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.DEAD, State.CANCELLED, State.RESOLVED])
 async def test_a_unique_key_is_free_when_its_job_has_ended(store: Store, state: State) -> None:
-    """Fault F6."""
     first = await store.enqueue_keyed(unique_key="customer-7")
     claim = await store.claim_one()
     if state is State.COMPLETED:
@@ -177,7 +174,6 @@ async def test_a_unique_key_belongs_to_its_tenant(store: Store) -> None:
 
 
 async def test_twenty_callers_with_one_unique_key_make_one_job(store: Store) -> None:
-    """Fault F6."""
     stored = await asyncio.gather(*(store.enqueue_keyed(unique_key="customer-7") for _ in range(20)))
 
     assert len({one.id for one in stored}) == 1
@@ -185,7 +181,6 @@ async def test_twenty_callers_with_one_unique_key_make_one_job(store: Store) -> 
 
 
 async def test_a_unique_window_has_one_job_even_after_it_has_ended(store: Store) -> None:
-    """Fault F5."""
     store.clock.set(BORDER)
     first = await store.enqueue_keyed(unique_key="digest", unique_for=HOUR)
     await store.complete(await store.claim_one())
@@ -197,7 +192,7 @@ async def test_a_unique_window_has_one_job_even_after_it_has_ended(store: Store)
 
 
 async def test_a_unique_window_ends_at_its_border(store: Store) -> None:
-    """Fault F5: windows are fixed by the database's clock, not by the first job."""
+    """Windows are fixed by the database's clock, not by the first job."""
     store.clock.set(BORDER - timedelta(milliseconds=1))
     before = await store.enqueue_keyed(unique_key="digest", unique_for=HOUR)
     store.clock.set(BORDER)
@@ -209,7 +204,7 @@ async def test_a_unique_window_ends_at_its_border(store: Store) -> None:
 
 
 async def test_callers_on_both_sides_of_a_border_make_two_jobs(store: Store) -> None:
-    """Fault F5: fifty inserts over a border leave one job on each side."""
+    """Fifty inserts over a border leave one job on each side."""
     store.clock.set(BORDER - SECOND)
     before = await asyncio.gather(*(_digest(store) for _ in range(25)))
     store.clock.set(BORDER)

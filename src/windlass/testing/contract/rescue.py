@@ -65,7 +65,7 @@ async def test_a_job_without_attempts_left_does_not_stay_running(store: Store) -
 
 
 async def test_a_slow_worker_cannot_complete_a_rescued_job(store: Store) -> None:
-    """ENG-037, fault A2."""
+    """ENG-037."""
     slow = await store.claimed(worker="slow")
     store.later(LEASE + SECOND)
     await store.rescue()
@@ -79,7 +79,7 @@ async def test_a_slow_worker_cannot_complete_a_rescued_job(store: Store) -> None
 
 
 async def test_a_slow_worker_cannot_settle_or_renew_a_rescued_job(store: Store) -> None:
-    """ENG-035, ENG-037, fault A2."""
+    """ENG-035, ENG-037."""
     slow = await store.claimed(worker="slow")
     store.later(LEASE + SECOND)
     await store.rescue()
@@ -93,7 +93,7 @@ async def test_a_slow_worker_cannot_settle_or_renew_a_rescued_job(store: Store) 
 
 
 async def test_a_slow_worker_is_fenced_while_the_rescuer_decides(store: Store) -> None:
-    """Fault A2: between taking over and settling the job runs, but not for its old holder."""
+    """Between taking over and settling the job runs, but not for its old holder."""
     slow = await store.claimed(worker="slow")
     store.later(LEASE + SECOND)
     await store.seize()
@@ -103,7 +103,7 @@ async def test_a_slow_worker_is_fenced_while_the_rescuer_decides(store: Store) -
 
 
 async def test_an_expired_claim_that_nobody_took_can_still_be_completed(store: Store) -> None:
-    """Fault A15: the guard is the epoch, not the time."""
+    """The guard is the epoch, not the time."""
     claim = await store.claimed()
     store.later(HOUR)
 
@@ -237,7 +237,7 @@ async def test_taking_a_dead_workers_claims_leaves_those_that_a_rescuer_has(stor
 
 
 async def test_claims_whose_reply_was_lost_are_found_by_their_worker(store: Store) -> None:
-    """Fault B5: stored for this worker in a request that was never answered."""
+    """Stored for this worker in a request that was never answered."""
     await store.enqueue_many(3)
     answered, unanswered = store.new_job().id, store.new_job().id
     await store.claim(worker="w", claim_id=answered)

@@ -181,7 +181,7 @@ async def test_retention_goes_on_past_jobs_that_stay(store: Store) -> None:
 
 
 async def test_retention_never_touches_what_has_not_ended(store: Store) -> None:
-    """ENG-141, fault F18."""
+    """ENG-141."""
     waiting = await store.enqueue()
     running = await store.claimed(kind="long")
     store.later(100 * DAY)
@@ -194,7 +194,7 @@ async def test_retention_never_touches_what_has_not_ended(store: Store) -> None:
 
 
 async def test_with_a_job_go_its_attempts_and_letters_but_not_its_audit_trail(store: Store) -> None:
-    """ENG-070, fault F18."""
+    """ENG-070."""
     job_id = await _ended(store, State.RESOLVED)
     store.later(DAY + SECOND)
 
