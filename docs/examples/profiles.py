@@ -3,14 +3,13 @@
 import asyncio
 
 from windlass import Backoff, ClassRule, PriorityScale, Profile, State, Windlass
-from windlass.policy import change
 
 profile = Profile(
     name="shop",
     # For every job of this application …
-    policy=change(max_attempts=6, timeout="2m"),
+    policy={"max_attempts": 6, "timeout": "2m"},
     # … for those of a queue …
-    queues={"mail": change(backoff=Backoff("1s", cap="1m", jitter=0.2))},
+    queues={"mail": {"backoff": Backoff("1s", cap="1m", jitter=0.2)}},
     words={
         (State.SCHEDULED, "retrying"): "trying again",
         (State.DEAD, "exhausted"): "given up",

@@ -2,6 +2,7 @@
 
 from windlass.app import Windlass
 from windlass.backoff import Backoff
+from windlass.classify import ErrorClass, Rules
 from windlass.context import Context, current
 from windlass.errors import (
     Cancel,
@@ -19,6 +20,7 @@ from windlass.errors import (
     JobDead,
     JobFailed,
     JobNotFound,
+    KeyTaken,
     OutcomeUnknown,
     ResultTimeout,
     Retry,
@@ -26,6 +28,7 @@ from windlass.errors import (
     SchemaMismatch,
     Snooze,
     StoreBusy,
+    StoreConflict,
     StoreError,
     StoreUnavailable,
     SyncOnLoop,
@@ -37,6 +40,7 @@ from windlass.errors import (
 from windlass.handle import JobHandle
 from windlass.handler import Handler, JobArgs
 from windlass.job import Attempt, Job, JobId
+from windlass.logs import configure as configure_logging
 from windlass.policy import ClassRule
 from windlass.profile import PriorityScale, Profile
 from windlass.records import DeadLetter, JobFilter
@@ -52,6 +56,7 @@ __all__ = [
     "ClassRule",
     "Context",
     "DeadLetter",
+    "ErrorClass",
     "Handler",
     "Hopeless",
     "IdempotencyMismatch",
@@ -71,16 +76,19 @@ __all__ = [
     "JobHandle",
     "JobId",
     "JobNotFound",
+    "KeyTaken",
     "OutcomeUnknown",
     "PriorityScale",
     "Profile",
     "ResultTimeout",
     "Retry",
     "RetryAfter",
+    "Rules",
     "SchemaMismatch",
     "Snooze",
     "State",
     "StoreBusy",
+    "StoreConflict",
     "StoreError",
     "StoreUnavailable",
     "SyncOnLoop",
@@ -91,5 +99,6 @@ __all__ = [
     "WrongDatabase",
     "WrongState",
     "__version__",
+    "configure_logging",
     "current",
 ]

@@ -151,6 +151,11 @@ def open_connections(url: str, *, env: Env, clock: Callable[[], datetime] | None
     """The connections of the running event loop; each is opened when first used."""
     database = open_database(url, clock=clock)
     if isinstance(database, Postgres):
-        return Connections(url, database, PostgresWakeups(database.lane("hints"), database.connect, env), env)
+        return Connections(
+            url,
+            database,
+            PostgresWakeups(database.lane("hints"), None if database.pooled else database.connect, env),
+            env,
+        )
     assert isinstance(database, Sqlite)
     return Connections(url, database, SqliteWakeups(database.file.path), env)

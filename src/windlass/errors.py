@@ -9,6 +9,7 @@ WindlassError
 ├── InvalidPolicy              a number or option outside its range
 ├── InvalidSettings            configuration that cannot work
 ├── WrongState                 the job's state does not allow what was asked
+├── KeyTaken                   another active job holds the unique key
 ├── JobNotFound                no job has this id
 ├── InvalidCursor              the search cursor was altered or is not ours
 ├── ClaimLost                  another worker holds the job now; nothing was written
@@ -21,12 +22,13 @@ WindlassError
 ├── StoreError                 the database refused or failed
 │   ├── StoreUnavailable       it cannot be reached now; trying again may help
 │   ├── StoreBusy              a lock or a conflict; trying again may help
+│   ├── StoreConflict          a unique index refused a row
 │   └── SchemaMismatch         tables missing, older or newer than this release
 └── SyncOnLoop                 a blocking call was made on a running event loop
 
 Handlers raise these to say how an attempt ended:
 
-Signal
+EndOfAttempt
 ├── Retry(after=…)             failed; run again, if given after this delay
 ├── Hopeless                   failed; another attempt cannot help
 ├── Snooze(delay)              not failed; look again later, no attempt is spent
@@ -113,6 +115,16 @@ class WrongState(WindlassError):
         allowed = " or ".join(sorted(needs))
         super().__init__(f"cannot {asked} job {job_id}: it is {state}, not {allowed}")
         self.job_id, self.asked, self.state, self.needs = job_id, asked, state, tuple(sorted(needs))
+
+
+class KeyTaken(WindlassError):
+    """A dead job cannot come back while another active job holds its unique key."""
+
+    def __init__(self, job_id: object) -> None:
+        super().__init__(
+            f"cannot retry job {job_id}: another active job has its unique key; wait for that one, or cancel it"
+        )
+        self.job_id = job_id
 
 
 class JobNotFound(WindlassError):
@@ -206,6 +218,10 @@ class StoreBusy(StoreError):
     """A lock could not be had in time, or two transactions collided."""
 
 
+class StoreConflict(StoreError):
+    """A unique index refused a row."""
+
+
 class SchemaMismatch(StoreError):
     """The tables are missing, older or newer than this release understands."""
 
@@ -218,11 +234,11 @@ class SyncOnLoop(WindlassError):
         self.call = call
 
 
-class Signal(Exception):
+class EndOfAttempt(Exception):
     """Raised by handlers to end an attempt in another way than returning or failing."""
 
 
-class Retry(Signal):
+class Retry(EndOfAttempt):
     """The attempt failed; run it again, after `after` if given, otherwise by the policy's backoff."""
 
     def __init__(self, message: str = "retry asked for", *, after: timedelta | None = None) -> None:
@@ -237,11 +253,11 @@ class RetryAfter(Retry):
         super().__init__(message, after=after if isinstance(after, timedelta) else timedelta(seconds=after))
 
 
-class Hopeless(Signal):
+class Hopeless(EndOfAttempt):
     """The attempt failed and no other attempt can help: the job is dead at once."""
 
 
-class Snooze(Signal):
+class Snooze(EndOfAttempt):
     """Nothing failed: run again after `delay`, without spending an attempt."""
 
     def __init__(self, delay: timedelta | float) -> None:
@@ -249,7 +265,7 @@ class Snooze(Signal):
         self.delay = delay if isinstance(delay, timedelta) else timedelta(seconds=delay)
 
 
-class Cancel(Signal):
+class Cancel(EndOfAttempt):
     """Stop this job for good; nothing is wrong with it."""
 
     def __init__(self, reason: str = "cancelled by its handler") -> None:

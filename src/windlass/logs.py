@@ -11,6 +11,8 @@ import structlog
 from windlass.events import CATALOGUE
 
 _log = logging.getLogger("windlass")
+# A program that embeds Windlass decides where log lines go; until it does, they go nowhere.
+_log.addHandler(logging.NullHandler())
 
 
 def log_event(event: str, /, **facts: Any) -> None:

@@ -18,7 +18,7 @@ class JobOptions:
     """What was asked for one job; None means that kind, queue and policy decide."""
 
     queue: str | None = None
-    priority: int | None = None
+    priority: int | str | None = None
     delay: Duration | None = None
     run_at: datetime | None = None
     tenant: str | None = None
@@ -55,7 +55,7 @@ class Options(TypedDict, total=False):
     """The same options as keyword arguments, so that a type checker knows their names."""
 
     queue: str | None
-    priority: int | None
+    priority: int | str | None
     delay: Duration | None
     run_at: datetime | None
     tenant: str | None

@@ -8,7 +8,7 @@ from typing import Literal
 
 from windlass.classify import Rules
 from windlass.errors import InvalidPolicy
-from windlass.policy import PolicyChange
+from windlass.policy import PolicyChange, PolicyFields
 from windlass.states import WAITING, State
 
 RETRYING = "retrying"
@@ -54,22 +54,27 @@ class Profile:
 
     `words` maps (state, detail) to a word. The detail is a reason (`exhausted`, `paused`), `retrying` for a
     job between two attempts, or "" for the state in general. A state without a word keeps its own name.
-    An empty `categories` or `lanes` allows any.
+    An empty `categories` or `lanes` allows any. Policies are written as dictionaries of policy fields.
     """
 
     name: str
     words: Mapping[tuple[State, str], str] = field(default_factory=dict)
-    policy: PolicyChange = field(default_factory=PolicyChange)
-    queues: Mapping[str, PolicyChange] = field(default_factory=dict)
+    policy: PolicyChange | PolicyFields = field(default_factory=PolicyChange)
+    queues: Mapping[str, PolicyChange | PolicyFields] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     lanes: tuple[str, ...] = ()
     priority: PriorityScale = field(default_factory=PriorityScale)
     tenant_alias: str = "tenant"
     rules: Rules = field(default_factory=Rules)
 
+    def __post_init__(self) -> None:
+        # Checked here, where they were written, and not when the first job needs them.
+        for fields in (self.policy, *self.queues.values()):
+            _layer(fields)
+
     def layers(self, queue: str) -> tuple[PolicyChange, PolicyChange]:
         """The profile's two policy layers for jobs of a queue, in the order `resolve` takes them."""
-        return self.policy, self.queues.get(queue, _NO_CHANGE)
+        return _layer(self.policy), _layer(self.queues.get(queue, _NO_CHANGE))
 
     def word_for(self, state: State, attempt: int = 0, reason: str | None = None) -> str:
         """What this application calls a job in that state."""
@@ -101,6 +106,10 @@ class Profile:
     def check_lane(self, lane: str) -> str:
         """The lane, or `InvalidPolicy` when the profile declares others."""
         return _declared("lane", lane, self.lanes)
+
+
+def _layer(fields: PolicyChange | PolicyFields) -> PolicyChange:
+    return fields if isinstance(fields, PolicyChange) else PolicyChange(dict(fields))
 
 
 def _declared(what: str, value: str, allowed: Iterable[str]) -> str:

@@ -24,10 +24,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a batch of settlements."""
+    """What became of a batch of settlements; `locked` rows are in another transaction's hands for now."""
 
     done: frozenset[JobId] = frozenset()
     lost: frozenset[JobId] = frozenset()
+    locked: frozenset[JobId] = frozenset()
     awaited: frozenset[JobId] = frozenset()
 
 

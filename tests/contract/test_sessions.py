@@ -116,3 +116,28 @@ async def test_two_connections_to_one_sqlite_file_see_each_other(tmp_path: objec
     assert (await reader.job(job_id)).id == job_id
     await first.close()
     await second.close()
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_one_locked_row_does_not_hold_up_the_other_settlements(
+    store: Store, database: Postgres
+) -> None:
+    """A caller's transaction on one row delays that job's settlement alone, and costs it nothing."""
+    await store.enqueue_many(3)
+    locked, free, failed = await store.claim(limit=3)
+    stranger = await asyncpg.connect(database.url)
+    try:
+        transaction = stranger.transaction()
+        await transaction.start()
+        await stranger.fetch("SELECT 1 FROM windlass.jobs WHERE id = $1 FOR UPDATE", locked.id)
+        completed = await store.stores.claims.complete([(locked, None), (free, None)])
+        still = await store.stores.claims.complete([(locked, None)], skip_locked=True)
+        await transaction.rollback()
+    finally:
+        await stranger.close()
+
+    assert (completed.done, completed.locked, completed.lost) == ({free.id}, {locked.id}, set())
+    assert (still.done, still.locked) == (set(), {locked.id})
+    assert (await store.stores.claims.complete([(locked, None)], skip_locked=True)).done == {locked.id}
+    assert await store.complete(failed)
+

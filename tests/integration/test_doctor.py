@@ -13,6 +13,7 @@ import pytest
 
 from windlass.client.diagnosis import Facts, Finding, Severity, Surroundings, diagnose
 from windlass.client.doctor import Doctor
+from windlass.client.wording import spoken
 from windlass.connect import open_database, stores_on
 from windlass.errors import JobNotFound
 from windlass.job import JobId
@@ -459,3 +460,21 @@ async def test_a_long_line_is_counted_only_so_far(store: Store, doctor: Doctor) 
     assert "1,000 or more jobs" in await why(doctor, job_id)
     assert await store.stores.insights.ahead(job_id, limit=10) == 10
     assert timedelta(0) <= (await store.stores.insights.waiting())[0].oldest_for
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0ms"),
+        (0.85, "850ms"),
+        (2, "2s"),
+        (2.4, "2.4s"),
+        (59.9, "1m"),
+        (250, "4m 10s"),
+        (3600, "1h"),
+        (3605, "1h"),
+        (183_600, "2d 3h"),
+    ],
+)
+def test_lengths_of_time_are_written_in_their_largest_units(seconds: float, text: str) -> None:
+    assert spoken(timedelta(seconds=seconds)) == text

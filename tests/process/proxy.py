@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from windlass.stores.postgres import dialect
 
 READY = b"Z\x00\x00\x00\x05"
-READY_OUTSIDE_TRANSACTION = READY + b"I"
 SSL_REQUEST = 80877103
 
 Chooses = Callable[[str, list[str]], bool]
@@ -48,6 +47,7 @@ class Link:
     server: asyncio.StreamWriter
     names: dict[str, str] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
+    is_in_transaction: bool = False
     fault: Fault | None = None
     held: bytes = b""
 
@@ -171,11 +171,13 @@ class Proxy:
             if not fault.seen and link.fault is None and fault.chooses(query, link.before):
                 fault.seen, link.fault = True, fault
         link.before.append(query)
+        if query.startswith(("BEGIN", "COMMIT")):
+            link.is_in_transaction = query.startswith("BEGIN")
+        self.transactions += not link.is_in_transaction
 
     async def _forward_replies(self, replies: asyncio.StreamReader, link: Link) -> None:
         with suppress(ConnectionError):
             while data := await replies.read(65536):
-                self.transactions += data.count(READY_OUTSIDE_TRANSACTION)
                 if link.fault is None:
                     link.client.write(data)
                     await link.client.drain()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import logging
@@ -18,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from windlass import Job, Windlass
 from windlass.cli.commands import windlass
+from windlass.client import diagnosis
 from windlass.options import JobOptions
 from windlass.testing import PrivatePostgres
 
@@ -125,7 +128,9 @@ class Shop:
         return [sys.executable, "-m", "windlass", *arguments]
 
     def _environment(self, variables: dict[str, str]) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("WINDLASS_")}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("WINDLASS_", "COLUMNS"))
+        }
         return {**kept, "PYTHONDONTWRITEBYTECODE": "1", **variables}
 
 
@@ -472,7 +477,7 @@ def empty_postgres(postgres_server: PrivatePostgres) -> Iterator[str]:
 
 def test_tables_are_made_checked_and_found_changed_on_postgres(shop: Shop, empty_postgres: str) -> None:
     url = ("--url", empty_postgres)
-    before = [shop.refused(*command, *url) for command in (["jobs"], ["db", "check"])]
+    before = [shop.refused(*command, *url) for command in (["jobs"], ["db", "check"], ["worker", "shop:app"])]
 
     applied = json.loads(shop.ok("db", "migrate", *url, "--json"))["applied"]
     again = json.loads(shop.ok("db", "migrate", *url, "--json"))["applied"]
@@ -523,3 +528,31 @@ def test_version_and_help_are_there(shop: Shop) -> None:
     commands = ("worker", "dev", "enqueue", "jobs", "job", "dead", "queues", "workers", "pause", "resume")
     overview = shop.ok("--help")
     assert [name for name in (*commands, "db", "doctor") if name not in overview] == []
+
+
+def test_every_command_option_and_finding_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text()
+    found = {line for line in inspect.getsource(diagnosis).splitlines() if 'code="' in line}
+    codes = {line.split('"')[1] for line in found}
+    missing = [
+        f"windlass {' '.join(path)}" for path, _ in commands() if f"windlass {' '.join(path)}" not in page
+    ]
+    missing += [
+        f"{path} {option}" for path, options in commands() for option in options if f"{option}" not in page
+    ]
+
+    assert missing == []
+    assert [code for code in sorted(codes) if f"| `{code}` |" not in page] == []
+    assert len(codes) > 10
+
+
+def commands() -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Every command with its options, as typer will offer them."""
+
+    def walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, (*path, name))
+        if not hasattr(command, "commands"):
+            yield path, [option for each in command.params for option in each.opts if option.startswith("--")]
+
+    yield from walk(typer.main.get_command(windlass), ())

@@ -10,12 +10,11 @@ from pathlib import Path
 from pictures import photo, shrink, to_png
 
 from windlass import Backoff, Context, Hopeless, Profile, Windlass
-from windlass.policy import change
 
 FOLDER = Path(os.environ.get("SHOP_FOLDER", "."))
 
 # A killed worker's jobs come back when its lease runs out. The default is 60 s; nobody wants to watch that.
-profile = Profile(name="shop", policy=change(lease="3s", backoff=Backoff("400ms", multiplier=1.5)))
+profile = Profile(name="shop", policy={"lease": "3s", "backoff": Backoff("400ms", multiplier=1.5)})
 app = Windlass(os.environ.get("WINDLASS_URL"), profile=profile)
 
 

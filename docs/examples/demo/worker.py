@@ -10,11 +10,11 @@ import threading
 
 from app import app
 
-from windlass.logs import configure
+from windlass import configure_logging
 
 
 async def main() -> None:
-    configure(json=True)
+    configure_logging(json=True)
     worker = app.worker(concurrency=4, worker_id=os.environ.get("SHOP_WORKER"))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, worker.stop)

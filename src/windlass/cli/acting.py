@@ -16,6 +16,9 @@ ByOption = Annotated[
 ]
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for whoever looks later.")]
 JobArgument = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
+RunAtOption = Annotated[
+    str | None, typer.Option("--run-at", metavar="TIME", help="Not before: 2030-05-17T12:00:00Z.")
+]
 DelayOption = Annotated[
     str | None, typer.Option("--delay", metavar="LENGTH", help="Not before this long: 30s, 5m, 1h30m, 7d.")
 ]

@@ -10,11 +10,10 @@ import typer
 
 from windlass import codec
 from windlass.cli import printing
-from windlass.cli.acting import DelayOption, actor, moment
+from windlass.cli.acting import DelayOption, RunAtOption, actor, moment
 from windlass.cli.session import Session, command
 from windlass.durations import duration
 from windlass.errors import InvalidArguments, UnknownKind
-from windlass.options import JobOptions
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
@@ -43,9 +42,7 @@ def enqueue(
     queue: Annotated[str | None, typer.Option(help="Another queue than the kind's own.")] = None,
     priority: Annotated[int | None, typer.Option(help="Lower runs first: 1 to 10, 5 if not given.")] = None,
     delay: DelayOption = None,
-    run_at: Annotated[
-        str | None, typer.Option("--run-at", metavar="TIME", help="Not before: 2030-05-17T12:00:00Z.")
-    ] = None,
+    run_at: RunAtOption = None,
     key: Annotated[str | None, typer.Option(help="Enqueueing with it again finds the first job.")] = None,
     tenant: Annotated[str | None, typer.Option(help="Whose job it is.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A label to find it by; may be repeated.")] = None,
@@ -53,6 +50,8 @@ def enqueue(
     timeout: Timeout = None,
 ) -> None:
     """Store a job and print its id."""
+    from windlass.options import JobOptions
+
     limit = None if timeout is None else duration(timeout, field="--timeout")
     options = JobOptions(
         queue=queue,
@@ -150,6 +149,6 @@ def _show_end(session: Session, handle: JobHandle[Any], job: Job) -> None:
 
     def view() -> None:
         if job.is_finished:
-            printing.line(printing.json_text(job.result))
+            printing.code(printing.json_text(job.result))
 
     session.show(document, view)

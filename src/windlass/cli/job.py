@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from windlass.cli import printing
-from windlass.cli.acting import ByOption, DelayOption, JobArgument, ReasonOption, actor, moment
+from windlass.cli.acting import (
+    ByOption,
+    DelayOption,
+    JobArgument,
+    ReasonOption,
+    RunAtOption,
+    actor,
+    moment,
+)
 from windlass.cli.defaults import with_default
 from windlass.cli.session import Session, command
 from windlass.client.wording import spoken
@@ -91,9 +99,7 @@ def release(session: Session, job_id: JobArgument, by: ByOption = None) -> None:
 def reschedule(
     session: Session,
     job_id: JobArgument,
-    run_at: Annotated[
-        str | None, typer.Option("--run-at", metavar="TIME", help="When, as 2030-05-17T12:00:00Z.")
-    ] = None,
+    run_at: RunAtOption = None,
     delay: DelayOption = None,
     by: ByOption = None,
 ) -> None:
@@ -149,7 +155,7 @@ def _data(job: Job) -> None:
     for title, value in parts:
         if value or (title == "Result" and value is not None):
             printing.heading(title)
-            printing.line(printing.json_text(value))
+            printing.code(printing.json_text(value))
     if job.error:
         printing.heading("Last error")
         printing.error(job.error)

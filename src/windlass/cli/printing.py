@@ -49,13 +49,18 @@ def json_line(value: object) -> None:
 
 
 def line(sentence: str, *, style: str = "") -> None:
-    """Print one line on standard output."""
-    console().print(plain(sentence, style), soft_wrap=True)
+    """Print a sentence on standard output."""
+    console().print(plain(sentence, style))
+
+
+def code(text: str, *, style: str = "") -> None:
+    """Print what may be copied: its lines are never broken by us."""
+    console().print(plain(text, style), soft_wrap=True)
 
 
 def note(sentence: str) -> None:
     """Print one line on standard error, beside the answer."""
-    console(sys.stderr).print(plain(sentence, "dim"), soft_wrap=True)
+    console(sys.stderr).print(plain(sentence, "dim"))
 
 
 def problem(error: BaseException) -> None:
@@ -63,11 +68,9 @@ def problem(error: BaseException) -> None:
     from rich.text import Text
 
     out = console(sys.stderr)
-    out.print(
-        Text.assemble(("Error: ", "bold red"), plain(str(error) or type(error).__name__)), soft_wrap=True
-    )
+    out.print(Text.assemble(("Error: ", "bold red"), plain(str(error) or type(error).__name__)))
     for hint in hints(error):
-        out.print(plain(hint), soft_wrap=True)
+        out.print(plain(hint))
 
 
 def hints(error: BaseException) -> list[str]:
@@ -156,7 +159,7 @@ def error(stored: Mapping[str, Any]) -> None:
     """Print a stored error: what it was, and where it came from."""
     line(f"{stored.get('type')}: {stored.get('message')}", style="red")
     if stored.get("traceback"):
-        line(str(stored["traceback"]), style="dim")
+        code(str(stored["traceback"]), style="dim")
 
 
 def now() -> datetime:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import sys
@@ -61,6 +60,9 @@ class Session(Shared):
 
     def run(self, work: Callable[[Windlass], Awaitable[T]], *, app: Windlass | None = None) -> T:
         """Do the work on an event loop of its own, and close what it opened."""
+        # Imported late, here and elsewhere, so that help and usage errors come at once.
+        import asyncio
+
         from windlass.connect import hide_password
 
         chosen = app or self.application()

@@ -28,7 +28,7 @@ from windlass.records import AuditEntry, JobFilter, QueueCount
 from windlass.registry import HandlerSpec, Registry
 from windlass.states import State
 from windlass.stores.contract import Stores
-from windlass.wakeups.contract import CANCEL, LATER, Wakeups, queue_hint
+from windlass.wakeups.contract import CANCEL, LATER, ROUTES, Wakeups, queue_hint
 
 MOST_PROBLEMS = 100
 LARGEST_PAGE = 200
@@ -193,6 +193,7 @@ class Jobs:
         if new:
             await self.stores.kinds.add_routes(sorted(new))
             self.routes.update(new)
+            self.wakeups.send(ROUTES)
 
     async def _certainly(self, jobs: Sequence[NewJob]) -> None:
         ids = [job.id for job in jobs]

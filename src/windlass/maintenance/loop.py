@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from windlass.env import Env
@@ -14,9 +15,10 @@ from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import OVERRUN, Rescuer
 from windlass.records import Look, Tick
 from windlass.stores.contract import Upkeep, Workers
+from windlass.wakeups.contract import ROUTES
 
 TICK = 5.0
-LEADER_LEASE = timedelta(seconds=15)
+LEADER_LEASE = timedelta(seconds=11)
 SILENCE = timedelta(seconds=30)
 FORGET_AFTER = timedelta(days=7)
 BATCH = 1000
@@ -49,6 +51,7 @@ class Maintenance:
         self.is_leader = False
         self._promoting: asyncio.Task[None] | None = None
         self._ticks = 0
+        self._called = asyncio.Event()
 
     async def run(self) -> None:
         """Do the duties until cancelled."""
@@ -60,12 +63,14 @@ class Maintenance:
                     self._emit("store.failed", doing="maintenance", error=str(error))
                 except Exception as error:  # a duty that fails must not end the others
                     self._emit("duty.failed", error=repr(error))
-                await self._env.sleep(TICK * (0.95 + 0.1 * self._env.random()))
+                await self._until_next_tick()
         finally:
             self._stop_promoting()
 
     def on_hint(self, hint: str) -> None:
-        """Pass on what concerns the promoter."""
+        """Tick at once for new routes; pass on what concerns the promoter."""
+        if hint == ROUTES:
+            self._called.set()
         self._promoter.on_hint(hint)
 
     async def resign(self) -> None:
@@ -73,6 +78,12 @@ class Maintenance:
         self._stop_promoting()
         if self.is_leader:
             await self._workers.resign(self._worker_id())
+
+    async def _until_next_tick(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TICK * (0.95 + 0.1 * self._env.random())):
+                await self._called.wait()
+        self._called.clear()
 
     async def _tick(self) -> None:
         tick: Tick = await self._workers.tick(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -22,6 +22,9 @@ from windlass.stores.database import Connection, Lane, Row, Values
 
 _FAILURES = frozenset({"failed", "timeout", "crashed"})
 _NO_TIME = timedelta(0)
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +74,46 @@ class ClaimStore:
             },
         )
 
-    async def complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
+    async def complete(
+        self, finished: Sequence[tuple[Claim, str | None]], *, skip_locked: bool = False
+    ) -> Settled:
+        return await self._write_free(self._complete, finished, skip_locked=skip_locked)
+
+    async def settle(
+        self, settlements: Sequence[tuple[Claim, Settlement]], *, skip_locked: bool = False
+    ) -> Settled:
+        # Locks are taken in the order of ids, so that two batches cannot block each other for ever.
+        ordered = sorted(settlements, key=lambda pair: pair[0].id)
+        return await self._write_free(self._settle, ordered, skip_locked=skip_locked)
+
+    async def _complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
         values = [{"job_id": claim.id, "epoch": claim.epoch, "value": result} for claim, result in finished]
         found = await self.lane.fetch_each("jobs/complete", values)
         return await self._reckon([claim for claim, _ in finished], found)
 
-    async def settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
-        # Locks are taken in the order of ids, so that two batches cannot block each other for ever.
-        ordered = sorted(settlements, key=lambda pair: pair[0].id)
+    async def _settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
         async with self.lane.transaction() as connection:
-            found = await connection.fetch_each("jobs/settle", [_settlement(*pair) for pair in ordered])
+            found = await connection.fetch_each("jobs/settle", [_settlement(*pair) for pair in settlements])
             done = {rows.job_id(row["id"]) for row in found}
-            await _record(connection, [pair for pair in ordered if pair[0].id in done])
+            await _record(connection, [pair for pair in settlements if pair[0].id in done])
         return await self._reckon([claim for claim, _ in settlements], found)
+
+    async def _write_free(
+        self,
+        write: Callable[[Sequence[tuple[Claim, T]]], Awaitable[Settled]],
+        pairs: Sequence[tuple[Claim, T]],
+        *,
+        skip_locked: bool,
+    ) -> Settled:
+        """Write all at once; where one row is locked for long, only that one has to wait."""
+        if not skip_locked:
+            try:
+                return await write(pairs)
+            except StoreBusy:
+                pass
+        _, locked = await self._without_locked(_guards([claim for claim, _ in pairs]))
+        free = [pair for pair in pairs if pair[0].id not in locked]
+        return replace(await write(free), locked=locked) if free else Settled(locked=locked)
 
     async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
         found = await self.lane.fetch("jobs/cancel_requests", worker=worker)

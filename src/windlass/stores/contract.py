@@ -60,11 +60,18 @@ class Claims(Protocol):
         """Extend the leases still held."""
         ...
 
-    async def complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
-        """Record success and result of the claims still held."""
+    async def complete(
+        self, finished: Sequence[tuple[Claim, str | None]], *, skip_locked: bool = False
+    ) -> Settled:
+        """Record success and result of the claims still held; rows that others keep locked are left for later.
+
+        With `skip_locked` it does not wait for locks at all.
+        """
         ...
 
-    async def settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
+    async def settle(
+        self, settlements: Sequence[tuple[Claim, Settlement]], *, skip_locked: bool = False
+    ) -> Settled:
         """Record any other outcome of the claims still held, with attempt, dead letter and audit line."""
         ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from windlass.errors import KeyTaken, StoreConflict
 from windlass.job import JobId
 from windlass.records import DeadLetter
 from windlass.states import State, sources_of
@@ -33,9 +34,12 @@ class DeadLetterStore:
     async def retry(self, job_id: JobId, *, actor: str, reason: str, delay: timedelta) -> str:
         values = {"job_id": job_id, "delay": delay, "no_delay": _NO_DELAY}
         to_state = State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE
-        return await self._close(
-            "retry", values, status="retried", actor=actor, reason=reason, to_state=to_state
-        )
+        try:
+            return await self._close(
+                "retry", values, status="retried", actor=actor, reason=reason, to_state=to_state
+            )
+        except StoreConflict as error:
+            raise KeyTaken(job_id) from error
 
     async def resolve(self, job_id: JobId, *, actor: str, reason: str, ignored: bool) -> None:
         values = {"job_id": job_id, "why": reason}

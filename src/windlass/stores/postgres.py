@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 import asyncpg
 
-from windlass.errors import SchemaMismatch, StoreBusy, StoreError, StoreUnavailable
+from windlass.errors import SchemaMismatch, StoreBusy, StoreConflict, StoreError, StoreUnavailable
 from windlass.stores.database import Connection, Lane, Migration, Row, Values
 from windlass.stores.queries import Dialect, columns
 
@@ -82,6 +82,8 @@ def translate(error: BaseException) -> StoreError:
             return SchemaMismatch(
                 f"the database lacks Windlass's tables ({error}): run 'windlass db migrate'"
             )
+        case asyncpg.UniqueViolationError():
+            return StoreConflict(f"PostgreSQL refused a row that is there already: {error}")
         case asyncpg.LockNotAvailableError() | asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
             return StoreBusy(f"PostgreSQL could not take a lock in time: {error}")
         case asyncpg.PostgresConnectionError() | asyncpg.OperatorInterventionError():

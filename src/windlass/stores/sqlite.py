@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from windlass.errors import SchemaMismatch, StoreBusy, StoreError, StoreUnavailable
+from windlass.errors import SchemaMismatch, StoreBusy, StoreConflict, StoreError, StoreUnavailable
 from windlass.stores.database import Connection, Lane, Migration, Row, Values
 from windlass.stores.queries import Dialect, Statement, columns
 from windlass.stores.sqlite_file import SqliteFile
@@ -71,6 +71,8 @@ def translate(error: BaseException) -> StoreError:
         return error
     if "no such table" in text or "no such column" in text:
         return SchemaMismatch(f"the file lacks Windlass's tables ({text}): run 'windlass db migrate'")
+    if "UNIQUE constraint" in text:
+        return StoreConflict(f"SQLite refused a row that is there already: {text}")
     if "locked" in text or "busy" in text:
         return StoreBusy(f"another process kept the SQLite file locked: {text}")
     if "unable to open" in text or "disk" in text or "readonly" in text or "closed" in text:

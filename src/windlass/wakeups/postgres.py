@@ -27,7 +27,7 @@ class PostgresWakeups:
     commits wait for one another.
     """
 
-    def __init__(self, lane: Lane, connect: Callable[[], Awaitable[Any]], env: Env) -> None:
+    def __init__(self, lane: Lane, connect: Callable[[], Awaitable[Any]] | None, env: Env) -> None:
         self._lane, self._connect, self._env = lane, connect, env
         self._waiting: set[str] = set()
         self._sender: asyncio.Task[None] | None = None
@@ -38,6 +38,10 @@ class PostgresWakeups:
             self._sender = asyncio.get_running_loop().create_task(self._send_all())
 
     async def listen(self, on_hint: Callable[[str], None]) -> None:
+        if self._connect is None:
+            # Behind a transaction pooler nobody can listen; polling finds everything.
+            await asyncio.Event().wait()
+        assert self._connect is not None
         pause = 0.1
         while True:
             try:

@@ -18,6 +18,7 @@ from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
 from windlass.worker.bell import Bell
 
 MOST_AT_ONCE = 1000
+LOCKED_AGAIN = 0.25
 
 Decide = Callable[[Claim, Outcome], Settlement]
 
@@ -30,6 +31,7 @@ class Settler:
         self._offered: deque[tuple[Claim, Outcome]] = deque()
         self._bell = Bell()
         self._writing: list[tuple[Claim, Outcome]] = []
+        self._locked: list[tuple[Claim, Outcome]] = []
         self.settled = 0
         self.lost = 0
 
@@ -41,11 +43,11 @@ class Settler:
     @property
     def is_idle(self) -> bool:
         """Whether everything handed in is written."""
-        return not self._offered and not self._writing
+        return not self._offered and not self._writing and not self._locked
 
     def unsettled(self) -> list[Claim]:
         """Claims whose outcome waits to be written."""
-        return [claim for claim, _ in [*self._writing, *self._offered]]
+        return [claim for claim, _ in [*self._writing, *self._locked, *self._offered]]
 
     async def run(self) -> None:
         """Write outcomes until cancelled."""
@@ -53,15 +55,17 @@ class Settler:
         if self._offered:
             self._bell.ring()
         while True:
-            await self._bell.wait()
+            if not await self._bell.wait(LOCKED_AGAIN if self._locked else None):
+                self._writing, self._locked = self._locked, []
+                await self._write(skip_locked=True)
             while self._offered:
                 self._writing = [
                     self._offered.popleft() for _ in range(min(len(self._offered), MOST_AT_ONCE))
                 ]
-                await self._write(self._writing)
-                self._writing = []
+                await self._write(skip_locked=False)
 
-    async def _write(self, batch: Sequence[tuple[Claim, Outcome]]) -> None:
+    async def _write(self, *, skip_locked: bool) -> None:
+        batch = self._writing
         completed = [(claim, outcome.result) for claim, outcome in batch if isinstance(outcome, Complete)]
         others = [
             (claim, self._decide(claim, outcome))
@@ -69,10 +73,14 @@ class Settler:
             if not isinstance(outcome, Complete)
         ]
         if completed:
-            self._tell(await self._until_written(lambda: self._claims.complete(completed)))
+            self._tell(
+                await self._until_written(lambda: self._claims.complete(completed, skip_locked=skip_locked))
+            )
         if others:
-            self._tell(await self._until_written(lambda: self._claims.settle(others)))
-            self._announce(others)
+            settled = await self._until_written(lambda: self._claims.settle(others, skip_locked=skip_locked))
+            self._tell(settled)
+            self._announce([pair for pair in others if pair[0].id in settled.done])
+        self._writing = []
 
     async def _until_written(self, write: Callable[[], Awaitable[Settled]]) -> Settled:
         # The epoch makes a settlement safe to repeat, so it is sent until the database has answered.
@@ -90,6 +98,9 @@ class Settler:
         self.lost += len(settled.lost)
         for job_id in settled.lost:
             self._emit("claim.lost", job_id=str(job_id))
+        if settled.locked:
+            # Somebody's transaction keeps these rows: they wait apart, so that no other job has to.
+            self._locked += [pair for pair in self._writing if pair[0].id in settled.locked]
         if settled.awaited:
             self._wakeups.send(*map(done_hint, settled.awaited))
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from windlass.errors import JobNotFound, StoreError, WrongState
+from windlass.errors import JobNotFound, KeyTaken, WrongState
 from windlass.job import JobId
 from windlass.states import State
 from windlass.testing.contract.support import HOUR, MINUTE, SECOND, Store
@@ -199,7 +199,7 @@ async def test_a_retry_is_refused_while_another_job_holds_its_unique_key(store: 
     await store.fail_for_good(await store.claim_one())
     await store.enqueue_keyed(unique_key="customer-7")
 
-    with pytest.raises(StoreError):
+    with pytest.raises(KeyTaken, match="unique key"):
         await store.retry(stored.id)
 
     [letter] = await store.stores.dead_letters.of_job(stored.id)
