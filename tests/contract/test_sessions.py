@@ -140,4 +140,3 @@ async def test_one_locked_row_does_not_hold_up_the_other_settlements(
     assert (still.done, still.locked) == (set(), {locked.id})
     assert (await store.stores.claims.complete([(locked, None)], skip_locked=True)).done == {locked.id}
     assert await store.complete(failed)
-

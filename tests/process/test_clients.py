@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from program import application
 from support import Workshop, run_program
 
+from windlass.options import JobOptions
 from windlass.stores.sqlite_file import open_file
 
 CLIENTS = Path(__file__).with_name("client_program.py")
@@ -78,6 +82,30 @@ async def test_closing_gives_a_file_up_only_once(sqlite_shop: Workshop) -> None:
     assert again is shared
     shared.release()
     again.release()
+
+
+async def test_a_caller_cancelled_while_its_transaction_opens_blocks_nobody(sqlite_shop: Workshop) -> None:
+    app = sqlite_shop.app
+    await app.jobs.enqueue_by_name("note", {"n": 0})
+    with held_by_another(Path(sqlite_shop.url.removeprefix("sqlite:///") + "-lock")):
+        waiting = asyncio.create_task(app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(key="order-1")))
+        await asyncio.sleep(0.2)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+    async with asyncio.timeout(3):
+        await app.jobs.enqueue_by_name("note", {"n": 2}, JobOptions(key="order-2"))
+
+    assert waiting.cancelled()
+    assert await sqlite_shop.states() == {"available": 2}
+
+
+@contextmanager
+def held_by_another(lock: Path) -> Iterator[None]:
+    """Keep every writer of the file waiting, as another process would."""
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 async def test_two_processes_write_to_one_file_while_a_third_works_on_it(

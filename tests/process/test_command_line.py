@@ -107,7 +107,7 @@ class Shop:
 
     @contextmanager
     def started(self, *arguments: str) -> Iterator[Running]:
-        """A command that goes on; it is killed if the test leaves it running."""
+        """A command that goes on; it is stopped if the test leaves it running."""
         log = self.directory / "log.txt"
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -121,8 +121,8 @@ class Shop:
             yield Running(process, log)
         finally:
             if process.poll() is None:
-                process.kill()
-            process.wait()
+                process.terminate()
+            process.wait(timeout=DEADLINE)
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
         return [sys.executable, "-m", "windlass", *arguments]
@@ -271,6 +271,19 @@ def test_dev_starts_again_when_the_code_changes(shop: Shop) -> None:
     assert code == 0
     assert answer["result"] == "good day ann"
     assert {worker["state"] for worker in shop.json("workers")["workers"]} == {"stopped"}
+
+
+def test_dev_gives_back_what_runs_when_the_code_changes(shop: Shop) -> None:
+    job_id = shop.enqueue("wait_for_file", name="go")
+    with shop.started("dev", "shop:app") as dev:
+        until(lambda: (shop.directory / "go.started").exists(), what="running job", running=dev)
+        (shop.directory / "shop.py").write_text(SHOP.replace('"seen"', '"seen by the new code"'))
+        dev.says("worker.started", times=2)
+        (shop.directory / "go").touch()
+        until(lambda: shop.state(job_id) == "completed", what="completed job", running=dev)
+
+    job = shop.job(job_id)
+    assert (job.result, job.attempt, job.run) == ("seen by the new code", 1, 2)
 
 
 def test_dev_waits_for_code_that_works(shop: Shop) -> None:

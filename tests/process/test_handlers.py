@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from pathlib import Path
+import time
 
 import pytest
 from program import UNUSUAL
 from support import Workshop, eventually
 
 from windlass import Context, Windlass
+from windlass.errors import SchemaMismatch
 from windlass.events import silent
 from windlass.options import JobOptions
+from windlass.testing import PrivatePostgres
 
 
 async def test_a_handler_that_blocks_its_loop_keeps_its_lease(shop: Workshop) -> None:
@@ -113,7 +115,7 @@ async def test_context_and_tenant_do_not_pass_from_job_to_job(url: str) -> None:
     await app.close()
 
 
-async def test_an_embedded_worker_runs_handlers_on_the_applications_loop(url: str, tmp_path: Path) -> None:
+async def test_an_embedded_worker_runs_handlers_on_the_applications_loop(url: str) -> None:
     app = Windlass(url, emit=silent)
     loops: list[asyncio.AbstractEventLoop] = []
     threads: list[threading.Thread] = []
@@ -139,6 +141,24 @@ async def test_an_embedded_worker_runs_handlers_on_the_applications_loop(url: st
     assert sum(thread is threading.main_thread() for thread in threads) == 1
     assert worker.running == 0
     await app.close()
+
+
+async def test_a_worker_that_cannot_start_says_so_at_once(postgres_server: PrivatePostgres) -> None:
+    postgres_server.create_database("without_tables")
+    app = Windlass(postgres_server.url("without_tables"), emit=silent)
+
+    @app.job
+    async def nothing() -> None: ...
+
+    async def work() -> None:
+        async with app.working():
+            pass
+
+    began = time.monotonic()
+    with pytest.raises(SchemaMismatch):
+        await asyncio.to_thread(asyncio.run, work())
+
+    assert time.monotonic() - began < 5
 
 
 async def test_a_paused_queue_starts_nothing_and_loses_nothing(shop: Workshop) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
+import asyncpg
 import pytest
 from proxy import Proxy
 from support import Workshop, eventually
@@ -43,6 +45,36 @@ async def test_a_job_of_another_process_starts_within_a_second(shop: Workshop) -
         await eventually(lambda wanted=n + 1: len(shop.journal("end")) == wanted, within=5)
 
         assert time.monotonic() - began < 1
+
+
+async def test_a_job_passed_over_while_its_waiter_was_noted_does_not_wait_for_a_poll(
+    postgres_shop: Workshop,
+) -> None:
+    shop = postgres_shop
+    await shop.started_worker(poll_idle="60s", poll_busy="60s")
+    await shop.app.queues.pause("default", reason="to be locked first")
+    handle = await shop.app.jobs.enqueue_by_name("note", {"n": 1})
+    other = await asyncpg.connect(shop.url)
+    try:
+        async with other.transaction():
+            await other.execute("SELECT 1 FROM windlass.jobs WHERE id = $1 FOR UPDATE", handle.id)
+            await shop.app.queues.resume("default")
+            await shop.enqueue("note", n=2)
+            await shop.all_ended(1, within=5)
+            waiting = asyncio.create_task(handle.result(timeout=5))
+            await eventually(lambda: is_noting(shop), within=2)
+
+        assert await waiting == 1
+    finally:
+        await other.close()
+
+
+async def is_noting(shop: Workshop) -> bool:
+    found = await shop.rows(
+        "SELECT 1 FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%is_awaited = TRUE%'"
+    )
+    return bool(found)
 
 
 async def test_a_delayed_job_starts_when_it_is_due(shop: Workshop) -> None:

@@ -27,7 +27,10 @@ from windlass.cli.worker import (
 )
 
 LOOK_EVERY = 0.3
-PATIENCE = 5.0
+GRACE = "2s"
+"""Who changes code does not want to wait: what still runs is given back and starts again with the new code."""
+
+PATIENCE = 15.0
 NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist"})
 
 WatchOption = Annotated[
@@ -50,17 +53,8 @@ def dev(
     options = {"--url": session.url, "--queues": queues, "--kinds": kinds, "--concurrency": concurrency}
     given = [text for option, value in options.items() if value is not None for text in (option, str(value))]
     flags = ["--debug"] if session.debug else []
-    worker = [
-        "worker",
-        application,
-        "--migrate",
-        "--log",
-        "console",
-        "--log-level",
-        log_level,
-        *given,
-        *flags,
-    ]
+    usual = ["--migrate", "--log", "console", "--log-level", log_level, "--shutdown-grace", GRACE]
+    worker = ["worker", application, *usual, *given, *flags]
     Reloading([sys.executable, "-m", "windlass", *worker], watch or [Path.cwd()]).run()
 
 
@@ -92,7 +86,7 @@ class Reloading:
             time.sleep(LOOK_EVERY)
             if changed := first_difference(before, snapshot(self.directories)):
                 return changed
-            if not told and self.child is not None and self.child.poll() is not None:
+            if not (told or self.signals) and self.child is not None and self.child.poll() is not None:
                 told = True
                 printing.note("The worker has ended; it starts again when the code changes.")
         return None
@@ -105,7 +99,7 @@ class Reloading:
         try:
             self.child.wait(timeout=None if self.signals else PATIENCE)
         except subprocess.TimeoutExpired:
-            # The second signal: whatever still runs is given back when its lease ends.
+            # It does not leave by itself: a second signal ends it, and its jobs come back when their leases end.
             self.child.send_signal(signal.SIGTERM)
             self.child.wait()
 

@@ -18,6 +18,7 @@ from windlass.cli.acting import (
     moment,
 )
 from windlass.cli.defaults import with_default
+from windlass.cli.jobs import took
 from windlass.cli.session import Session, command
 from windlass.client.wording import spoken
 
@@ -119,7 +120,6 @@ def _summary(job: Job, reasons: list[str]) -> None:
         printing.line(reason)
     printing.line("")
     budget = f"{job.attempt} of {job.max_attempts}" if job.max_attempts else str(job.attempt)
-    took = "" if job.duration_ms is None else spoken(timedelta(milliseconds=job.duration_ms))
     printing.fields(
         [
             ("state", printing.state(job.state)),
@@ -138,7 +138,7 @@ def _summary(job: Job, reasons: list[str]) -> None:
             ("runs at", printing.exactly(job.run_at) if not job.started_at or job.is_retrying else None),
             ("started", printing.exactly(job.started_at)),
             ("finished", printing.exactly(job.finished_at)),
-            ("took", took),
+            ("took", took(job)),
             ("expires", printing.exactly(job.expires_at)),
             ("deadline", printing.exactly(job.deadline)),
         ]

@@ -57,7 +57,7 @@ def _table(jobs: Sequence[Job]) -> None:
         "state": lambda job: printing.state(job.state),
         "attempt": lambda job: f"{job.attempt}/{job.max_attempts}" if job.max_attempts else str(job.attempt),
         "when": when,
-        "took": _took,
+        "took": took,
         "worker": lambda job: job.worker or "",
     }
     if printing.console().width < WIDE:
@@ -85,5 +85,9 @@ def when(job: Job) -> str:
             return printing.ago(job.finished_at)
 
 
-def _took(job: Job) -> str:
-    return "" if job.duration_ms is None else spoken(timedelta(milliseconds=job.duration_ms))
+def took(job: Job) -> str:
+    """How long the job ran, once it has ended."""
+    # A job that runs again still carries the length of its last run.
+    if job.duration_ms is None or not job.is_finished:
+        return ""
+    return spoken(timedelta(milliseconds=job.duration_ms))

@@ -175,7 +175,7 @@ class SqliteLane:
             file.turnstile.leave(ticket)
             raise
         try:
-            await self._database._done(file.begin())
+            await self._begin()
             try:
                 yield SqliteTransaction(self._database)
             except BaseException:
@@ -184,6 +184,15 @@ class SqliteLane:
             await self._database._done(file.commit())
         finally:
             file.turnstile.leave(ticket)
+
+    async def _begin(self) -> None:
+        opening = self._database.file.begin()
+        try:
+            await self._database._done(opening)
+        except asyncio.CancelledError:
+            # The thread opens it all the same, and nobody would ever close it.
+            self._database.file.undo(opening)
+            raise
 
     async def _run(self, statement: Statement, rows: Sequence[Values]) -> Sequence[Row]:
         work = _work(statement, rows, self._database.clock)

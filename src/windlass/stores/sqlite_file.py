@@ -109,6 +109,16 @@ class SqliteFile:
         """Undo the open transaction."""
         return self._writer.submit(lambda connection: self._end(connection, "ROLLBACK"))
 
+    def undo(self, opening: Future[Any]) -> None:
+        """Undo a transaction whose caller left while it was being opened."""
+
+        def roll_back(connection: sqlite3.Connection) -> None:
+            # The thread does one thing after another, so the opening has ended by now, well or badly.
+            if not opening.cancelled() and opening.exception() is None:
+                self._end(connection, "ROLLBACK")
+
+        self._writer.submit(roll_back)
+
     def data_version(self) -> Future[Any]:
         """A number that changes when any other connection has committed."""
         return self._reader.submit(lambda connection: connection.execute("PRAGMA data_version").fetchone()[0])

@@ -150,6 +150,8 @@ class Worker:
             await asyncio.shield(ended)
             raise
         finally:
+            # Whoever still waits for a start that failed is let go.
+            self.started.set()
             thread.join(timeout=5)
             self._runner.close()
 
