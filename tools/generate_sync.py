@@ -13,7 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CLIENT = ROOT / "src/windlass/client"
 TARGET = CLIENT / "sync.py"
-NOUNS = (("jobs", "Jobs"), ("dead_letters", "DeadLetters"), ("queues", "Queues"), ("workers", "Workers"))
+NOUNS = (
+    ("jobs", "Jobs"),
+    ("dead_letters", "DeadLetters"),
+    ("queues", "Queues"),
+    ("workers", "Workers"),
+    ("doctor", "Doctor"),
+)
 NOT_FOR_PEOPLE = {"enqueue"}
 
 HEAD = '''"""The blocking twin of the client, for code without an event loop.

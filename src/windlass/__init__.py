@@ -3,6 +3,7 @@
 from windlass.app import Windlass
 from windlass.backoff import Backoff
 from windlass.classify import ErrorClass, Rules
+from windlass.client.diagnosis import Finding, Severity
 from windlass.context import Context, current
 from windlass.errors import (
     Cancel,
@@ -57,6 +58,7 @@ __all__ = [
     "Context",
     "DeadLetter",
     "ErrorClass",
+    "Finding",
     "Handler",
     "Hopeless",
     "IdempotencyMismatch",
@@ -85,6 +87,7 @@ __all__ = [
     "RetryAfter",
     "Rules",
     "SchemaMismatch",
+    "Severity",
     "Snooze",
     "State",
     "StoreBusy",

@@ -61,7 +61,7 @@ def make_worker(
     general = resolve(*builder.profile.layers(""))
     plan = Plan(
         new_id=lambda: worker_id(options.id_template, os.environ, env.new_id()),
-        describe=lambda name: _describe(name, specs, options.concurrency or general.concurrency),
+        describe=lambda name: _describe(name, specs, options, options.concurrency or general.concurrency),
         registry=registry,
         kinds=tuple(_record(spec, policies[spec.kind]) for spec in specs),
         wanted=lambda routes: _wanted(specs, options.queues, routes, builder),
@@ -227,7 +227,7 @@ def _record(spec: HandlerSpec, policy: Policy) -> KindRecord:
     )
 
 
-def _describe(name: str, specs: Sequence[HandlerSpec], concurrency: int) -> NewWorker:
+def _describe(name: str, specs: Sequence[HandlerSpec], options: WorkerOptions, concurrency: int) -> NewWorker:
     process = psutil.Process()
     return NewWorker(
         id=name,
@@ -236,8 +236,8 @@ def _describe(name: str, specs: Sequence[HandlerSpec], concurrency: int) -> NewW
         pid=process.pid,
         process_started=datetime.fromtimestamp(process.create_time(), UTC),
         version=VERSION,
-        kinds=tuple(spec.kind for spec in specs),
-        queues=tuple(sorted({spec.queue for spec in specs})),
+        kinds=tuple(name for spec in specs for name in (spec.kind, *spec.aliases)),
+        queues=tuple(sorted(options.queues or {spec.queue for spec in specs})),
         concurrency=concurrency,
     )
 

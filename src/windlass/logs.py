@@ -6,8 +6,6 @@ import logging
 import sys
 from typing import Any
 
-import structlog
-
 from windlass.events import CATALOGUE
 
 _log = logging.getLogger("windlass")
@@ -24,7 +22,11 @@ def log_event(event: str, /, **facts: Any) -> None:
 
 def configure(*, json: bool, level: int = logging.INFO) -> None:
     """Send log lines to the terminal: warnings and errors to standard error, the rest to standard output."""
-    renderer: Any = structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer()
+    # Imported only where it is used: it takes a tenth of a second, and most programs log in their own way.
+    import structlog
+
+    plain = structlog.dev.ConsoleRenderer(colors=sys.stdout.isatty())
+    renderer: Any = structlog.processors.JSONRenderer() if json else plain
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             structlog.stdlib.add_log_level,

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from support import LEASE, SWEEP, WorkerProcess, Workshop, eventually
+from support import LEASE, SWEEP, WorkerProcess, Workshop, eventually, run_program, whole_lines
 
 # Lease, one sweep, and what a busy machine with two cores adds to it.
 RESCUE = LEASE + SWEEP + 6
@@ -59,6 +59,28 @@ async def test_a_frozen_worker_changes_nothing_when_it_thaws_and_goes_on(shop: W
     await shop.all_ended(2, within=10)
     assert shop.journal("end")[-1].pid == frozen.pid
     assert await frozen.terminated() == 0
+
+
+async def test_what_a_killed_client_was_promised_is_stored(shop: Workshop, tmp_path: Path) -> None:
+    promised: list[str] = []
+    await shop.app.jobs.counts()  # the tables are there
+    for round_ in range(5):
+        told = tmp_path / f"told-{round_}"
+        with told.open("wb") as output:
+            client = run_program("enqueue", {"url": shop.url, "kind": "note", "jobs": 10**6}, stdout=output)
+        try:
+            await eventually(lambda told=told, enough=30 * round_: len(whole_lines(told)) > enough, within=20)
+        finally:
+            client.kill()
+            client.wait()
+        promised += whole_lines(told)
+
+    stored = {str(row[0]) for row in await shop.rows("SELECT id FROM windlass.jobs")}
+
+    assert set(promised) <= stored
+    assert len(stored) - len(promised) <= 5, "at most the one that each was about to be promised"
+    if shop.url.startswith("sqlite"):
+        assert await shop.rows("PRAGMA integrity_check") == [("ok",)]
 
 
 async def freeze(worker: WorkerProcess, shop: Workshop) -> None:

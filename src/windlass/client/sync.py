@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from windlass.client.dead_letters import DeadLetters
+from windlass.client.diagnosis import Finding
+from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs, Page
 from windlass.client.queues import Queues
 from windlass.client.sync_loop import SyncLoop
@@ -37,6 +39,9 @@ class App(Protocol):
 
     @property
     def workers(self) -> Workers: ...
+
+    @property
+    def doctor(self) -> Doctor: ...
 
 
 class SyncJobs:
@@ -204,6 +209,21 @@ class SyncWorkers:
         return self._loop.run(lambda: self._app.workers.kinds(), name="sync.workers.kinds")
 
 
+class SyncDoctor:
+    """Looks at one application's jobs and workers, by blocking calls; changes nothing."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+        self._app, self._loop = app, loop
+
+    def check(self) -> list[Finding]:
+        """Everything worth knowing, the worst first; empty when there is nothing to report."""
+        return self._loop.run(lambda: self._app.doctor.check(), name="sync.doctor.check")
+
+    def why(self, job_id: UUID | str) -> list[str]:
+        """Why the job does not run now, in sentences, the decisive one first; raises JobNotFound."""
+        return self._loop.run(lambda: self._app.doctor.why(job_id), name="sync.doctor.why")
+
+
 class SyncClient:
     """Every noun, by blocking calls; raises SyncOnLoop where an event loop runs."""
 
@@ -212,3 +232,4 @@ class SyncClient:
         self.dead_letters = SyncDeadLetters(app, loop)
         self.queues = SyncQueues(app, loop)
         self.workers = SyncWorkers(app, loop)
+        self.doctor = SyncDoctor(app, loop)
