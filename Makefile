@@ -27,7 +27,7 @@ test: $(VENV)/.installed-dev ## Run the tests, without the slow ones
 	$(BIN)/python -m pytest -q -m "not slow"
 
 test-slow: $(VENV)/.installed-dev ## Run only the slow tests
-	$(BIN)/python -m pytest -q -m slow || { code=$$?; [ $$code -eq 5 ] && echo "There are no slow tests yet."; }
+	$(BIN)/python -m pytest -q -m slow
 
 check: $(VENV)/.installed-dev ## Lint, format, types, import directions, generated code
 	$(BIN)/ruff check .
@@ -35,11 +35,16 @@ check: $(VENV)/.installed-dev ## Lint, format, types, import directions, generat
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_sync.py --check
+	$(BIN)/python tools/draw_states.py --check
+	$(BIN)/python tools/copy_examples.py --check
 
-fix: $(VENV)/.installed-dev ## Repair what a tool can: lint, format, generated code
+fix: $(VENV)/.installed-dev ## Repair what a tool can: lint, format, generated code and pages
 	$(BIN)/python tools/generate_sync.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python tools/write_schema.py
+	$(BIN)/python tools/draw_states.py
+	$(BIN)/python tools/copy_examples.py
 
 bench-quick: $(VENV)/.installed-dev ## Run the short benchmark
 	$(BIN)/python -m bench.quick

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, Concatenate, Unpack, overload
 
 from windlass.assembly import WorkerOptions, make_worker
@@ -77,6 +77,7 @@ class Windlass:
         self.profile = profile
         self._builder = Builder(profile, env)
         self._env, self._emit = env, emit
+        self._clock: Callable[[], datetime] | None = None
         self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
         self._sync_loop = SyncLoop(self.close)
@@ -206,7 +207,7 @@ class Windlass:
             options,
             registry=self.registry,
             builder=self._builder,
-            connect=lambda: open_connections(self.url, env=self._env),
+            connect=lambda: open_connections(self.url, env=self._env, clock=self._clock),
             emit=self._emit,
             env=self._env,
         )
@@ -225,6 +226,22 @@ class Windlass:
         finally:
             worker.stop()
             await task
+
+    @contextmanager
+    def moved(self, url: str, *, clock: Callable[[], datetime]) -> Iterator[None]:
+        """Use another database, by a clock of the caller's, while the block lasts; made for `windlass.testing`.
+
+        What is open stays open for afterwards; what the block opens is the caller's to close.
+        """
+        kept = vars(self).copy()
+        self.url, self._clock, self._env = url, clock, replace(self._env, wall=clock)
+        self._builder = Builder(self.profile, self._env)
+        self._open, self._sync_loop = weakref.WeakKeyDictionary(), SyncLoop(self.close)
+        self.sync = SyncClient(self, self._sync_loop)
+        try:
+            yield
+        finally:
+            vars(self).update(kept)
 
     async def close(self) -> None:
         """Close what the running event loop has open."""
@@ -258,7 +275,7 @@ class Windlass:
         return held
 
     def _make(self) -> _Open:
-        connections = open_connections(self.url, env=self._env)
+        connections = open_connections(self.url, env=self._env, clock=self._clock)
         held: _Open
 
         async def ready() -> None:

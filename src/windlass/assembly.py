@@ -84,7 +84,7 @@ def make_worker(
             await connections.close()
             raise
 
-    return Worker(plan, parts, loop_factory=_loop_factory(), emit=emit, env=env)
+    return Worker(plan, parts, loop_factory=fast_loop(), emit=emit, env=env)
 
 
 def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
@@ -242,7 +242,8 @@ def _describe(name: str, specs: Sequence[HandlerSpec], options: WorkerOptions, c
     )
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the fastest event loop there is here; None for the standard one."""
     try:
         import uvloop
     except ImportError:

@@ -18,6 +18,7 @@ class NewJob:
     """A job that is checked and ready to be stored.
 
     `args`, `metadata`, `policy` and `tags` are JSON texts that passed the validator; None stands for empty.
+    `is_plain` promises that nothing below `ageing_step` is set.
     """
 
     id: JobId
@@ -26,6 +27,7 @@ class NewJob:
     args: str
     priority: int = 5
     ageing_step: timedelta = timedelta(hours=1)
+    is_plain: bool = False
     delay: timedelta | None = None
     run_at: datetime | None = None
     held_for: str | None = None

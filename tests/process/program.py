@@ -19,6 +19,7 @@ from typing import Any
 
 from windlass import Backoff, Context, Windlass
 from windlass.maintenance import loop as maintenance
+from windlass.stores import postgres
 from windlass.wakeups.postgres import PostgresWakeups
 from windlass.wakeups.sqlite import SqliteWakeups
 from windlass.worker import watchdog
@@ -145,6 +146,8 @@ def shorten(settings: Settings) -> None:
     maintenance.LEADER_LEASE = timedelta(seconds=settings.get("leader_lease", 2))
     maintenance.SILENCE = timedelta(seconds=settings.get("silence", 30))
     watchdog.GRACE = timedelta(seconds=settings.get("overtime", 1))
+    if "patience" in settings:
+        postgres.PATIENCE = dict.fromkeys(postgres.PATIENCE, settings["patience"])
     if not settings.get("hints", True):
         PostgresWakeups.listen = SqliteWakeups.listen = hear_nothing  # type: ignore[method-assign]  # a deaf worker
 

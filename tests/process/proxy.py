@@ -23,6 +23,11 @@ def statement(name: str) -> Chooses:
     return lambda query, _: query == sql
 
 
+def inserting(table: str) -> Chooses:
+    """Chooses the product's statement that adds rows to this table."""
+    return lambda query, _: f"INSERT INTO windlass.{table}" in query
+
+
 def commit_after(name: str) -> Chooses:
     """Chooses the end of a transaction in which the statement of this name was run."""
     sql = dialect().statement(name).sql
@@ -48,6 +53,7 @@ class Link:
     names: dict[str, str] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
     is_in_transaction: bool = False
+    is_silent: bool = False
     fault: Fault | None = None
     held: bytes = b""
 
@@ -97,6 +103,11 @@ class Proxy:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def go_silent(self) -> None:
+        """Let every connection that is open now die without a sign; new ones work."""
+        for link in self._links:
+            link.is_silent = True
 
     def delay_reply(self, chooses: Chooses, *, seconds: float) -> Fault:
         """Hold the reply to the first such statement back for a while."""
@@ -151,6 +162,8 @@ class Proxy:
                     is_starting = struct.unpack("!I", body[:4])[0] == SSL_REQUEST
                 else:
                     self._look(kind, body, link)
+                if link.is_silent:
+                    continue
                 link.server.write(kind + size + body)
                 await link.server.drain()
 

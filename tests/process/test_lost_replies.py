@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from program import application
-from proxy import Proxy, commit_after, statement
+from proxy import Proxy, commit_after, inserting, statement
 from support import Workshop, eventually
 
 from windlass import OutcomeUnknown, Windlass
 from windlass.client import certainty
 from windlass.handle import JobHandle
+from windlass.job import JobId
 from windlass.options import JobOptions
 
 # So long that no rescue can be what saved a job in these tests.
@@ -22,7 +23,7 @@ async def test_an_enqueue_whose_reply_was_lost_has_stored_one_job(postgres_shop:
     async with Proxy.before(postgres_shop.url) as proxy:
         app = application({"url": proxy.url})
         await app.jobs.enqueue_by_name("note", {"n": 0})
-        cut = proxy.lose_reply(statement("jobs/enqueue"))
+        cut = proxy.lose_reply(inserting("jobs"))
 
         handle = await app.jobs.enqueue_by_name("note", {"n": 1})
 
@@ -56,7 +57,7 @@ async def test_an_enqueue_says_so_when_it_cannot_learn_what_became_of_it(
     async with Proxy.before(postgres_shop.url) as proxy:
         app = application({"url": proxy.url})
         await app.jobs.enqueue_by_name("note", {"n": 0})
-        proxy.lose_reply(statement("jobs/enqueue"))
+        proxy.lose_reply(inserting("jobs"))
         proxy.refuse_after_fault = True
 
         with pytest.raises(OutcomeUnknown) as raised:
@@ -117,6 +118,32 @@ async def test_a_failure_whose_reply_was_lost_is_recorded_once(postgres_shop: Wo
     assert (await shop.app.jobs.get(job_id)).state == "dead"
     assert [attempt.status for attempt in await shop.app.jobs.attempts(job_id)] == ["failed"]
     assert len(await shop.app.dead_letters.open()) == 1
+
+
+async def test_a_worker_whose_connections_die_without_a_sign_goes_on_with_new_ones(
+    postgres_shop: Workshop,
+) -> None:
+    shop = postgres_shop
+    async with Proxy.before(shop.url) as proxy:
+        worker = await shop.started_worker(url=proxy.url, poll_idle="200ms", patience=1)
+        job_id = await shop.enqueue("wait_for_file", path=str(shop.gate()))
+        await eventually(lambda: is_renewed(shop, job_id), within=10)
+
+        proxy.go_silent()
+        await shop.enqueue("note", n=1)
+        await shop.all_ended(1, within=10)
+        await eventually(lambda: worker.events("lease.recovered"), within=10)
+        shop.gate().touch()
+        await shop.all_ended(2, within=10)
+
+        assert (await shop.app.jobs.get(job_id)).attempt == 1
+        assert not worker.events("claim.lost")
+        assert await worker.terminated() == 0
+
+
+async def is_renewed(shop: Workshop, job_id: JobId) -> bool:
+    job = await shop.app.jobs.get(job_id)
+    return job.heartbeat_at != job.started_at
 
 
 async def ids_of(shop: Workshop, *, n: int) -> list[object]:

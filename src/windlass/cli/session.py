@@ -63,6 +63,7 @@ class Session(Shared):
         # Imported late, here and elsewhere, so that help and usage errors come at once.
         import asyncio
 
+        from windlass.assembly import fast_loop
         from windlass.connect import hide_password
 
         chosen = app or self.application()
@@ -76,7 +77,8 @@ class Session(Shared):
             finally:
                 await chosen.close()
 
-        return asyncio.run(closing())
+        with asyncio.Runner(loop_factory=fast_loop()) as runner:
+            return runner.run(closing())
 
     def show(self, document: object, view: Callable[[], None]) -> None:
         """Print the document as JSON where that was asked for, otherwise what `view` makes of it."""

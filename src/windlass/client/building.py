@@ -11,7 +11,7 @@ from windlass import codec
 from windlass.env import Env
 from windlass.errors import InvalidPayload
 from windlass.job import JobId, NewJob
-from windlass.options import JobOptions
+from windlass.options import NO_OPTIONS, JobOptions
 from windlass.policy import Policy, PolicyChange, duration, for_job, merge, resolve, to_json
 from windlass.profile import Profile
 from windlass.registry import HandlerSpec
@@ -32,6 +32,8 @@ class Builder:
 
     def build(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> NewJob:
         """The job; raises an InvalidJob or InvalidPolicy that names the option, and then nothing was stored."""
+        if options is NO_OPTIONS:
+            return self._plain(spec, args_text)
         queue = spec.queue if options.queue is None else codec.check_name("queue", options.queue)
         own = _own_policy(options)
         policy = for_job(self.policy_of(spec, queue), own)
@@ -66,6 +68,20 @@ class Builder:
             unique_for=unique_for,
             fingerprint=self._fingerprint(spec, args_text, options) if options.key is not None else None,
             **self._limits(options, policy),
+        )
+
+    def _plain(self, spec: HandlerSpec, args_text: str) -> NewJob:
+        policy = self.policy_of(spec, spec.queue)
+        return NewJob(
+            id=JobId(self.env.new_id()),
+            kind=spec.kind,
+            queue=spec.queue,
+            args=args_text,
+            priority=policy.priority,
+            ageing_step=policy.ageing_step,
+            is_plain=policy.expires_after is None and policy.deadline_after is None,
+            expires_in=policy.expires_after,
+            deadline_in=policy.deadline_after,
         )
 
     def policy_of(self, spec: HandlerSpec, queue: str) -> Policy:

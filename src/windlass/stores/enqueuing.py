@@ -23,7 +23,10 @@ class EnqueuingStore:
     lane: Lane
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> None:
-        await self.lane.fetch_each("jobs/enqueue", [_values(job) for job in jobs])
+        if all(job.is_plain for job in jobs):
+            await self.lane.fetch_each("jobs/enqueue_plain", [_plain_values(job) for job in jobs])
+        else:
+            await self.lane.fetch_each("jobs/enqueue", [_values(job) for job in jobs])
 
     async def enqueue_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:
         for _ in range(_TRIES):
@@ -99,6 +102,17 @@ async def _reserve_window(connection: Connection, job: NewJob, key: str, length:
     if not holder:
         raise _KeyFreed
     return rows.job_id(holder[0]["job_id"])
+
+
+def _plain_values(job: NewJob) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "queue": job.queue,
+        "args": job.args,
+        "priority": job.priority,
+        "turn_offset": (job.priority - 5) * job.ageing_step,
+    }
 
 
 def _values(job: NewJob) -> dict[str, Any]:

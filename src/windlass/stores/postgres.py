@@ -29,6 +29,10 @@ ENGINE_SETTINGS = {
     "idle_in_transaction_session_timeout": "60s",
 }
 
+# How many seconds the engine waits for an answer before it takes a connection for dead. A link can die without a
+# sign, and a worker that waits for ever keeps nothing alive. Callers' own statements may take what they need.
+PATIENCE = {"heartbeat": 10.0, "hints": 10.0, "fetch": 30.0, "settle": 30.0, "maintenance": 30.0}
+
 _TYPES = {"timestamp": "timestamptz", "int": "integer"}
 
 
@@ -63,6 +67,7 @@ def dialect(*, clock: bool = False) -> Dialect:
         "any_of": _any_of,
         "has_tag": _has_tag,
         "object": lambda body: f"jsonb_build_object({body})",
+        "word": lambda _: 'text COLLATE "C"',
         "uuid": lambda _: "uuid",
         "json": lambda _: "json",
         "jsonb": lambda _: "jsonb",
@@ -109,16 +114,20 @@ class Postgres:
 
     def lane(self, purpose: str, *, size: int = 1) -> Lane:
         if purpose not in self._lanes:
-            self._lanes[purpose] = PostgresLane(self, size)
+            self._lanes[purpose] = PostgresLane(self, size, patience=PATIENCE.get(purpose))
         return self._lanes[purpose]
 
-    async def connect(self) -> Driver:
-        """Open one connection; raises StoreUnavailable when that fails."""
+    async def connect(self, *, patience: float | None = None) -> Driver:
+        """Open one connection; raises StoreUnavailable when that fails. `patience` bounds every statement on it."""
         try:
             if self.pooled:
                 # Behind a transaction pooler nothing of a session may be relied on: no settings, no prepared names.
-                return await asyncpg.connect(self.url, timeout=10, statement_cache_size=0)
-            return await asyncpg.connect(self.url, timeout=10, server_settings=ENGINE_SETTINGS)
+                return await asyncpg.connect(
+                    self.url, timeout=10, command_timeout=patience, statement_cache_size=0
+                )
+            return await asyncpg.connect(
+                self.url, timeout=10, command_timeout=patience, server_settings=ENGINE_SETTINGS
+            )
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
             raise StoreUnavailable(f"cannot connect to PostgreSQL: {error}", was_sent=False) from error
 
@@ -161,8 +170,8 @@ class Postgres:
 class PostgresLane:
     """A few connections kept for one purpose, without the reset that a general pool sends on every return."""
 
-    def __init__(self, database: Postgres, size: int) -> None:
-        self._database = database
+    def __init__(self, database: Postgres, size: int, *, patience: float | None) -> None:
+        self._database, self._patience = database, patience
         self._idle: deque[Driver] = deque()
         self._free = asyncio.Semaphore(size)
         self._lost = 0
@@ -221,7 +230,7 @@ class PostgresLane:
             if not driver.is_closed():
                 return driver
             self._lost += 1
-        driver = await self._database.connect()
+        driver = await self._database.connect(patience=self._patience)
         if self._lost:
             self._lost = 0
             self._database.reconnections += 1

@@ -8,7 +8,7 @@ A query is a file, `sql/<database>/<noun>/<verb>.sql`, or the shared one of the 
 {milliseconds x}   an interval or moment as whole ms          {greatest}     the larger of its arguments
 {any_of c :v t}    the column is one of the values            {has_tag c :v} the JSON array holds the text
 {object …}         a JSON object                              {started}      when the database was started
-types:             {uuid} {json} {jsonb} {timestamp} {interval} {serial}
+types:             {word} {uuid} {json} {jsonb} {timestamp} {interval} {serial}
 """
 
 from __future__ import annotations

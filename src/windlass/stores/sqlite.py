@@ -47,6 +47,7 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
     "any_of": _any_of,
     "has_tag": _has_tag,
     "object": lambda body: f"json_object({body})",
+    "word": lambda _: "text",
     "uuid": lambda _: "text",
     "json": lambda _: "text",
     "jsonb": lambda _: "text",

@@ -55,9 +55,10 @@ class Runner:
     def start(self, claims: Sequence[Claim]) -> None:
         """Take claims over and run each as soon as a slot is free."""
         now = self._env.monotonic()
+        specs = {kind: self._registry.get(kind) for kind in {claim.kind for claim in claims}}
         with self._lock:
             for claim in claims:
-                running = Running(claim, self._registry.get(claim.kind), now)
+                running = Running(claim, specs[claim.kind], now)
                 self._in_hand[claim.id] = running
                 self._waiting.append(running)
         self._pump()

@@ -1,10 +1,11 @@
 -- The tables of the engine: jobs, their attempts and dead letters, kinds, workers and the audit trail.
+-- A {word} is text that is compared byte by byte: a language's rules of sorting would slow every index down.
 
 CREATE TABLE windlass.jobs (
     id {uuid} NOT NULL PRIMARY KEY,
-    kind text NOT NULL,
-    queue text NOT NULL,
-    state text NOT NULL,
+    kind {word} NOT NULL,
+    queue {word} NOT NULL,
+    state {word} NOT NULL,
     reason text,
     priority smallint NOT NULL,
     run_at {timestamp} NOT NULL,
@@ -20,7 +21,7 @@ CREATE TABLE windlass.jobs (
     heartbeat_at {timestamp},
     lease {interval},
     timeout {interval},
-    worker text,
+    worker {word},
     claim_id {uuid},
     settled_by text,
     created_at {timestamp} NOT NULL,
@@ -28,7 +29,7 @@ CREATE TABLE windlass.jobs (
     started_at {timestamp},
     finished_at {timestamp},
     duration_ms bigint,
-    tenant text NOT NULL DEFAULT '',
+    tenant {word} NOT NULL DEFAULT '',
     args {json} NOT NULL,
     result {json},
     error {json},

@@ -1,0 +1,205 @@
+"""Stores jobs in a caller's transaction on PostgreSQL: one statement, a call of a function in the database."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import asyncpg
+
+from windlass.errors import IdempotencyMismatch, InvalidPayload, WindlassError, WrongDatabase
+from windlass.job import NewJob, Stored
+from windlass.stores import rows
+from windlass.stores.joining.asyncpg_driver import AsyncpgSession
+from windlass.stores.joining.objects import to_object
+from windlass.stores.joining.sessions import Announce, Session
+from windlass.stores.postgres import Postgres, translate
+
+_INVALID = "22023"
+_MISMATCH = "WL001"
+_BAD_JSON = frozenset({"22P02", "22P05", "22030", "54001"})
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One database of one running server."""
+
+    name: str
+    oid: int
+    started: int
+    address: str = field(compare=False)
+    port: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name!r} at {self.address}:{self.port}"
+
+
+Ask = Callable[[], Awaitable[Identity]]
+
+
+class PostgresHome:
+    """The database that jobs belong in, and which connections are known to lead there."""
+
+    engine = "postgresql"
+    carries_routes = False
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._facts = _facts_of(url)
+
+    async def prepare(self) -> None:
+        """Learn once which database this is."""
+        if self._facts.identity is None:
+            self._facts.identity = await self.ask()
+
+    async def ask(self) -> Identity:
+        """Which database this is now; a server that was started again is another one."""
+        connection = await Postgres(_without_options_of_ours(self.url)).connect()
+        try:
+            return await _identity_of(AsyncpgSession(connection, connection))
+        finally:
+            await connection.close()
+
+    async def refuse_other(self, session: Session, ask: Ask | None = None) -> None:
+        """Raise WrongDatabase unless the session's transaction is in this database."""
+        facts = self._facts
+        known = facts.connections.get(session.driver)
+        if known is not None and known == facts.identity:
+            return
+        theirs = await _identity_of(session)
+        if theirs != facts.identity:
+            # Not asked yet, or the server was started again since.
+            facts.identity = await (ask or self.ask)()
+        if theirs != facts.identity:
+            raise WrongDatabase(
+                f"the transaction is in database {theirs}, but jobs are stored in {facts.identity}: "
+                "open the transaction on the same database, or enqueue without it"
+            )
+        facts.connections[session.driver] = theirs
+
+    async def is_home(self, session: Session, ask: Ask | None = None) -> bool:
+        """Tell whether the session's transaction is in this database, asking each connection once."""
+        if session.driver in self._facts.foreign:
+            return False
+        try:
+            await self.refuse_other(session, ask)
+        except WrongDatabase:
+            self._facts.foreign[session.driver] = True
+            return False
+        return True
+
+    async def store(
+        self,
+        session: Session,
+        jobs: Sequence[NewJob],
+        routes: Sequence[tuple[str, str]],
+        announce: Announce | None,
+    ) -> list[Stored]:
+        """Store the jobs; workers are told by the commit, or by us after it where we learn of it."""
+        given = json.dumps([to_object(job) for job in jobs], separators=(",", ":"))
+        is_told = announce is not None and session.after_commit(announce)
+        name = "joining/enqueue_quietly" if is_told else "joining/enqueue"
+        try:
+            stored = await session.fetch(name, {"jobs": given})
+        except database_errors() as error:
+            raise _explained(error, jobs) from error
+        return [Stored(rows.job_id(row["job_id"]), is_new=row["is_new"]) for row in stored]
+
+
+@dataclass
+class _Facts:
+    identity: Identity | None = None
+    connections: WeakKeyDictionary[object, Identity] = field(default_factory=WeakKeyDictionary)
+    foreign: WeakKeyDictionary[object, bool] = field(default_factory=WeakKeyDictionary)
+
+
+# Every event loop has connections of its own, but what is known of a database is known to all.
+@cache
+def _facts_of(_url: str) -> _Facts:
+    return _Facts()
+
+
+async def _identity_of(session: Session) -> Identity:
+    try:
+        found = await session.fetch("joining/identity", {})
+    except database_errors() as error:
+        raise _explained(error, ()) from error
+    return Identity(**found[0])
+
+
+def _without_options_of_ours(url: str) -> str:
+    base, _, query = url.partition("?")
+    kept = [part for part in query.split("&") if part and not part.startswith("pooled=")]
+    return f"{base}?{'&'.join(kept)}" if kept else base
+
+
+def database_errors() -> tuple[type[Exception], ...]:
+    """What the libraries in use raise for a failing statement."""
+    errors: list[type[Exception]] = [asyncpg.PostgresError, asyncpg.InterfaceError, OSError]
+    for module, name in (("sqlalchemy.exc", "DBAPIError"), ("psycopg", "Error"), ("django.db", "Error")):
+        if module in sys.modules:
+            errors.append(getattr(sys.modules[module], name))
+    return tuple(errors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What PostgreSQL said, whichever driver passed it on."""
+
+    code: str | None
+    message: str
+    detail: str
+
+
+def _explained(error: BaseException, jobs: Sequence[NewJob]) -> WindlassError:
+    """The error as our client words it, by the code and pointer that the function reports."""
+    origin = _from_the_driver(error)
+    told = _told(origin)
+    index = told.detail.removeprefix("/").partition("/")[0]
+    if told.code == _MISMATCH and index.isdigit():
+        return IdempotencyMismatch(jobs[int(index)].idempotency_key or "")
+    if told.code == _INVALID:
+        return InvalidPayload(told.message, pointer=told.detail)
+    if told.code in _BAD_JSON:
+        return InvalidPayload(f"PostgreSQL cannot keep the jobs as JSON: {told.message}")
+    return translate(_as_asyncpg(origin, told))
+
+
+def _told(error: BaseException) -> _Told:
+    diagnosis = getattr(error, "diag", None)
+    code = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    message = getattr(diagnosis, "message_primary", None) or str(error)
+    detail = getattr(diagnosis, "message_detail", None) or getattr(error, "detail", None)
+    return _Told(code, message, str(detail or ""))
+
+
+def _as_asyncpg(error: BaseException, told: _Told) -> BaseException:
+    """The same error as our own driver would raise it, for the one place that words them."""
+    if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
+        return error
+    if told.code is None:
+        return asyncpg.InterfaceError(told.message) if _is_lost(error) else error
+    fields: Mapping[str, Any] = {"C": told.code, "M": told.message}
+    same: BaseException = asyncpg.PostgresError.new(fields)
+    return same
+
+
+def _is_lost(error: BaseException) -> bool:
+    return type(error).__name__ in ("OperationalError", "InterfaceError")
+
+
+def _from_the_driver(error: BaseException) -> BaseException:
+    """What the driver raised, below the wrappings that SQLAlchemy and Django put around it."""
+    deepest, below = error, error
+    while below is not None:
+        if isinstance(below, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
+            return below
+        if hasattr(below, "diag"):
+            return below
+        deepest, below = below, getattr(below, "orig", None) or below.__cause__
+    return deepest

@@ -1,0 +1,46 @@
+"""Does at once what the leader of a running system does in the course of time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from windlass.assembly import StoredPolicies
+from windlass.maintenance.loop import LEADER_LEASE, SILENCE
+from windlass.maintenance.rescuer import HOLD_FOR, OVERRUN, Rescuer
+from windlass.stores.contract import Stores
+from windlass.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from windlass.app import Windlass
+
+BATCH = 1000
+
+
+async def catch_up(app: Windlass, worker: Worker) -> None:
+    """Take back what ran out, end what came too late, make due jobs available, give up silent workers."""
+    stores = app.jobs.stores
+    await _rescue(app, stores, worker)
+    while await stores.upkeep.expire(limit=BATCH):
+        pass
+    while await stores.upkeep.miss_deadlines(limit=BATCH):
+        pass
+    while await stores.upkeep.promote(limit=BATCH):
+        pass
+    # The worker of the test lives, however far the test has travelled.
+    await stores.workers.tick(worker.id, running=0, lease=LEADER_LEASE, overrun=OVERRUN)
+    await stores.workers.bury(silence=SILENCE)
+
+
+async def _rescue(app: Windlass, stores: Stores, worker: Worker) -> None:
+    # Not the rescuer's own sweep: it waits after a jump of the clock, and travelling is nothing else.
+    rescuer = Rescuer(
+        stores.claims,
+        StoredPolicies(stores.kinds, worker._env).decide,
+        reconnections=lambda: 0,
+        lease=LEADER_LEASE,
+        wakeups=app.jobs.wakeups,
+        emit=worker._emit,
+        env=worker._env,
+    )
+    while seized := await stores.claims.seize(limit=BATCH, hold_for=HOLD_FOR, overrun=OVERRUN):
+        await rescuer.settle(seized)

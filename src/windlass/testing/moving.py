@@ -1,0 +1,94 @@
+"""Moves an application onto a database of the test's own, for as long as the test lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from windlass.connect import hide_password, open_connections
+from windlass.env import SYSTEM
+from windlass.errors import InvalidSettings
+from windlass.testing.clock import FrozenClock
+from windlass.testing.harness import Harness
+
+if TYPE_CHECKING:
+    from windlass.app import Windlass
+
+IN_MEMORY = "sqlite://:memory:"
+CLOSE_SECONDS = 10
+
+# All at once, so that no order among tables that point at each other has to be kept.
+EMPTY_TABLES = """
+DO $$
+DECLARE
+    filled text;
+BEGIN
+    SELECT string_agg(format('%I.%I', schemaname, tablename), ', ')
+    INTO filled
+    FROM pg_tables
+    WHERE schemaname = 'windlass'
+      AND tablename NOT IN ('migrations', 'facts');
+    EXECUTE 'TRUNCATE ' || filled || ' RESTART IDENTITY CASCADE';
+END
+$$
+"""
+
+
+@contextmanager
+def harness(app: Windlass, url: str = IN_MEMORY, *, clock: FrozenClock | None = None) -> Iterator[Harness]:
+    """An application under test on another database; enter it where no event loop runs.
+
+    In memory every test begins with nothing. On PostgreSQL the tables are made if need be, and EMPTIED: this must
+    be a database for tests, and the application's own is refused. Time begins now and stands still.
+    """
+    if url == app.url and url != IN_MEMORY:
+        raise InvalidSettings(
+            f"{hide_password(url)} is the application's own database, which a test would empty: "
+            "give tests a database of their own"
+        )
+    if url.startswith("postgres"):
+        _elsewhere(_prepare_postgres(url))
+    clock = clock or FrozenClock(datetime.now(UTC))
+    with app.moved(url, clock=clock):
+        try:
+            yield Harness(app, clock)
+        finally:
+            _close_everywhere(app)
+
+
+async def _prepare_postgres(url: str) -> None:
+    connections = open_connections(url, env=SYSTEM)
+    try:
+        await connections.migrate()
+    finally:
+        await connections.close()
+    connection = await asyncpg.connect(url.partition("?")[0])
+    try:
+        await connection.execute(EMPTY_TABLES)
+    finally:
+        await connection.close()
+
+
+def _elsewhere(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end in another thread: this one may have an event loop of its own, set but not running."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(asyncio.run, work).result()
+
+
+def _close_everywhere(app: Windlass) -> None:
+    """Close what each event loop has open: a database in memory is gone with its last connection."""
+    app.close_sync()
+    for loop in list(app._open):
+        if loop.is_closed():
+            # Its connections ended with it.
+            continue
+        if loop.is_running():
+            asyncio.run_coroutine_threadsafe(app.close(), loop).result(timeout=CLOSE_SECONDS)
+        else:
+            loop.run_until_complete(app.close())
