@@ -20,7 +20,9 @@ NOUNS = (
     ("workers", "Workers"),
     ("doctor", "Doctor"),
 )
-NOT_FOR_PEOPLE = {"enqueue"}
+NOT_FOR_PEOPLE = {"enqueue", "enqueue_alone", "enqueue_many_alone", "to_join", "spec_of"}
+# A caller's transaction is joined in the caller's thread, so these are written by hand.
+IN_THE_CALLERS_THREAD = {"enqueue_by_name", "enqueue_many"}
 
 HEAD = '''"""The blocking twin of the client, for code without an event loop.
 
@@ -55,7 +57,11 @@ def generate() -> str:
     """The source of the twin."""
     classes, imports = (
         [],
-        {"from typing import Any, Protocol", "from windlass.client.sync_loop import SyncLoop"},
+        {
+            "from typing import Any, Protocol",
+            "from windlass.client.joining import SyncEnqueuing",
+            "from windlass.client.sync_loop import SyncLoop",
+        },
     )
     for module, name in NOUNS:
         tree = ast.parse((CLIENT / f"{module}.py").read_text())
@@ -101,11 +107,15 @@ def method(module: str, node: ast.AsyncFunctionDef) -> str:
     keyword = "" if returns == "None" else "return "
     doc = ast.get_docstring(node, clean=True) or ""
     indented = doc.replace("\n", "\n        ")
+    if node.name in IN_THE_CALLERS_THREAD:
+        call = f"SyncEnqueuing(self._app, self._loop).{node.name}({', '.join(passed)})"
+    else:
+        call = f"self._loop.run(lambda: self._app.{module}.{node.name}({', '.join(passed)}), "
+        call += f'name="sync.{module}.{node.name}")'
     return (
         f"    def {node.name}({ast.unparse(arguments)}) -> {returns}:\n"
         f'        """{indented}{chr(10) + "        " if chr(10) in doc else ""}"""\n'
-        f"        {keyword}self._loop.run(lambda: self._app.{module}.{node.name}({', '.join(passed)}), "
-        f'name="sync.{module}.{node.name}")'
+        f"        {keyword}{call}"
     )
 
 

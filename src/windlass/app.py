@@ -5,7 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterator,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,6 +25,7 @@ from windlass.client.client import Client, make_client
 from windlass.client.dead_letters import DeadLetters
 from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs
+from windlass.client.joining import SyncEnqueuing
 from windlass.client.queues import Queues
 from windlass.client.sync import SyncClient
 from windlass.client.sync_loop import SyncLoop
@@ -27,7 +36,7 @@ from windlass.env import SYSTEM, Env
 from windlass.events import Emit
 from windlass.handle import JobHandle
 from windlass.handler import AsyncHandler, C, JobDecorator, P, PlainHandler, R, job_decorator
-from windlass.job import Job, JobId, NewJob, Stored
+from windlass.job import Job, JobId
 from windlass.logs import log_event
 from windlass.options import JobOptions
 from windlass.policy import PolicyChange, PolicyFields
@@ -78,7 +87,7 @@ class Windlass:
         self._builder = Builder(profile, env)
         self._env, self._emit = env, emit
         self._clock: Callable[[], datetime] | None = None
-        self._open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
+        self._open: MutableMapping[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
         self._sync_loop = SyncLoop(self.close)
         self.sync = SyncClient(self, self._sync_loop)
@@ -236,7 +245,8 @@ class Windlass:
         kept = vars(self).copy()
         self.url, self._clock, self._env = url, clock, replace(self._env, wall=clock)
         self._builder = Builder(self.profile, self._env)
-        self._open, self._sync_loop = weakref.WeakKeyDictionary(), SyncLoop(self.close)
+        # Not weak: the caller must find everything to close, also where a loop has ended meanwhile.
+        self._open, self._sync_loop = {}, SyncLoop(self.close)
         self.sync = SyncClient(self, self._sync_loop)
         try:
             yield
@@ -259,7 +269,7 @@ class Windlass:
 
     def enqueue_sync(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
         """Store a job for a handler, blocking; use the handler's own `enqueue_sync`."""
-        return self._sync_loop.run(lambda: self.jobs.enqueue(spec, args_text, options), name="enqueue_sync")
+        return SyncEnqueuing(self, self._sync_loop).enqueue(spec, args_text, options)
 
     def __repr__(self) -> str:
         return f"<Windlass {hide_password(self.url)}, {len(self.registry)} kinds>"
@@ -289,10 +299,6 @@ class Windlass:
             held.secret = held.secret or await connections.secret()
             return held.secret
 
-        async def join(transaction: object, jobs: Sequence[NewJob]) -> list[Stored]:
-            await ready()
-            return await connections.join(transaction, jobs)
-
         client = make_client(
             connections.stores_when(ready, "general", size=GENERAL_CONNECTIONS),
             connections.stores_when(ready, "enqueue").enqueuing,
@@ -300,7 +306,7 @@ class Windlass:
             registry=self.registry,
             builder=self._builder,
             lookup=_Lookup(self),
-            join=join,
+            joiner=connections.joining(ready),
             secret=secret,
             env=self._env,
         )

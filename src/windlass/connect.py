@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from windlass.env import Env
 from windlass.errors import InvalidSettings
-from windlass.job import NewJob, Stored
 from windlass.stores import migrate
 from windlass.stores.audit import AuditStore
 from windlass.stores.claims import ClaimStore
@@ -19,7 +18,9 @@ from windlass.stores.dead_letters import DeadLetterStore
 from windlass.stores.enqueuing import EnqueuingStore
 from windlass.stores.insights import InsightStore
 from windlass.stores.jobs import JobStore
-from windlass.stores.joining import enqueue_in
+from windlass.stores.joining.joining import Joining
+from windlass.stores.joining.postgres import PostgresHome
+from windlass.stores.joining.sqlite import SqliteHome
 from windlass.stores.kinds import KindStore
 from windlass.stores.postgres import Postgres
 from windlass.stores.queues import QueueStore
@@ -110,9 +111,11 @@ class Connections:
         """The same, waiting for `ready` before every use."""
         return stores_on(ReadyLane(self.database.lane(purpose, size=size), ready))
 
-    async def join(self, transaction: object, jobs: Sequence[NewJob]) -> list[Stored]:
-        """Store jobs inside a transaction that the caller opened on this database."""
-        return await enqueue_in(transaction, jobs, url=self.url)
+    def joining(self, ready: Callable[[], Awaitable[None]]) -> Joining:
+        """Store jobs inside transactions that callers opened on this database."""
+        if isinstance(self.database, Sqlite):
+            return Joining(SqliteHome(self.database.file.path, self.database.clock), ready)
+        return Joining(PostgresHome(self.url), ready)
 
     async def prepare(self) -> None:
         """See that the tables are there: a file of our own is brought up to date, a server must be already."""

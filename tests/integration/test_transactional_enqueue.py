@@ -24,10 +24,13 @@ from windlass.errors import (
     StoreUnavailable,
     WrongDatabase,
 )
-from windlass.job import JobId, NewJob
+from windlass.job import JobId, NewJob, Stored
 from windlass.records import KindRecord
 from windlass.stores.enqueuing import EnqueuingStore
-from windlass.stores.joining import enqueue_in, to_object
+from windlass.stores.joining.joining import Joining
+from windlass.stores.joining.objects import to_object
+from windlass.stores.joining.postgres import PostgresHome
+from windlass.stores.joining.sqlite import SqliteHome
 from windlass.stores.kinds import KindStore
 from windlass.stores.migrate import migrate
 from windlass.stores.postgres import Postgres
@@ -121,6 +124,10 @@ class Change(Exception):
 
 def new_job(**options: Any) -> NewJob:
     return NewJob(**{"id": JobId(uuid4()), "kind": "anything", "queue": "default", "args": "{}"} | options)
+
+
+async def enqueue_in(transaction: object, jobs: list[NewJob], *, url: str) -> list[Stored]:
+    return await Joining(PostgresHome(url)).join(transaction, jobs)
 
 
 async def enqueue_and_roll_back(begin: Begin, job: NewJob, url: str) -> None:
@@ -432,17 +439,19 @@ async def test_things_that_are_no_transaction_are_refused_with_what_is(url: str,
             await enqueue_in(thing, [new_job()], url=url)
 
 
-async def test_a_transaction_on_sqlite_is_refused(url: str) -> None:
+def test_a_transaction_on_sqlite_is_refused_by_a_store_on_postgresql(url: str) -> None:
     connection = sqlite3.connect(":memory:")
+    connection.execute("BEGIN")
 
-    with pytest.raises(WrongDatabase, match="only offered on PostgreSQL yet"):
-        await enqueue_in(connection, [new_job()], url=url)
+    with pytest.raises(WrongDatabase, match="on sqlite, but jobs are stored on postgresql"):
+        Joining(PostgresHome(url)).join_sync(connection, [new_job()])
     connection.close()
 
 
-async def test_a_store_on_sqlite_refuses_any_transaction(observer: Connection) -> None:
-    with pytest.raises(InvalidSettings, match="only offered on PostgreSQL yet"):
-        await enqueue_in(observer, [new_job()], url="sqlite:///jobs.db")
+async def test_a_transaction_on_postgresql_is_refused_by_a_store_on_sqlite(observer: Connection) -> None:
+    async with observer.transaction():
+        with pytest.raises(WrongDatabase, match="on postgresql, but jobs are stored on sqlite"):
+            await Joining(SqliteHome("jobs.db", lambda: 0)).join(observer, [new_job()])
 
 
 @pytest.mark.parametrize(

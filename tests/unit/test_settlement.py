@@ -43,7 +43,7 @@ def claim_of(policy: Policy = STANDARD, **changes: Any) -> Claim:
         timeout=policy.timeout,
         lease=policy.lease,
     )
-    return replace(claim, **changes)
+    return claim._replace(**changes)
 
 
 def failure(error_class: str = RETRYABLE, **changes: Any) -> Fail:
@@ -64,8 +64,7 @@ def life(policy: Policy, outcomes: Callable[[Claim], Outcome | None]) -> Iterato
             return
         attempt = claim.attempt - settlement.refund + 1
         limit = policy.max_attempts if settlement.max_attempts is None else settlement.max_attempts
-        claim = replace(
-            claim,
+        claim = claim._replace(
             epoch=claim.epoch + 2,
             run=claim.run + 1,
             attempt=attempt,

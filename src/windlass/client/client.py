@@ -10,7 +10,8 @@ from windlass.client.certainty import until_certain
 from windlass.client.coalescer import Coalescer
 from windlass.client.dead_letters import DeadLetters
 from windlass.client.doctor import Doctor
-from windlass.client.jobs import Jobs, Joiner
+from windlass.client.jobs import Jobs
+from windlass.client.joining import Joiner
 from windlass.client.queues import Queues
 from windlass.client.waiting import Waiter
 from windlass.client.workers import Workers
@@ -45,7 +46,7 @@ def make_client(
     registry: Registry,
     builder: Builder,
     lookup: Lookup,
-    join: Joiner,
+    joiner: Joiner,
     secret: Callable[[], Awaitable[bytes]],
     env: Env,
 ) -> Client:
@@ -63,7 +64,7 @@ def make_client(
         wakeups=wakeups,
         waiter=Waiter(stores.jobs, wakeups, env),
         lookup=lookup,
-        join=join,
+        joiner=joiner,
         secret=secret,
         env=env,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from windlass import codec
@@ -15,6 +17,7 @@ from windlass.client.arguments import who, why
 from windlass.client.building import Builder
 from windlass.client.certainty import until_certain
 from windlass.client.coalescer import Coalescer
+from windlass.client.joining import Joinable, Joiner
 from windlass.client.waiting import Waiter
 from windlass.durations import duration
 from windlass.env import Env
@@ -42,12 +45,6 @@ class Page:
     cursor: str | None
 
 
-class Joiner(Protocol):
-    """Stores jobs inside a transaction that the caller opened."""
-
-    async def __call__(self, transaction: object, jobs: Sequence[NewJob]) -> list[Stored]: ...
-
-
 @dataclass(frozen=True)
 class Jobs:
     """The jobs of one application, from one event loop."""
@@ -59,7 +56,7 @@ class Jobs:
     wakeups: Wakeups
     waiter: Waiter
     lookup: Lookup
-    join: Joiner
+    joiner: Joiner
     secret: Callable[[], Awaitable[bytes]]
     env: Env
     routes: set[tuple[str, str]] = field(default_factory=set)
@@ -67,25 +64,34 @@ class Jobs:
     async def enqueue(
         self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS
     ) -> JobHandle[Any]:
-        """Store one job of a registered kind; committed when this returns."""
+        """Store one job of a registered kind; committed when this returns, or with the caller's transaction."""
+        tx = options.tx
+        if tx is None and (looking := self.joiner.ambient()) is not None:
+            tx = await looking
+        if tx is None or tx is False:
+            return await self.enqueue_alone(spec, args_text, options)
+        ready = await self.to_join([spec], [self.builder.build(spec, args_text, options)])
+        return self.handle(spec, (await self._join(tx, ready))[0])
+
+    async def enqueue_alone(
+        self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS
+    ) -> JobHandle[Any]:
+        """Store one job outside of any transaction of the caller's."""
         job = self.builder.build(spec, args_text, options)
         await self._add_routes([(job.queue, spec)])
-        if options.tx is not None:
-            stored = (await self.join(options.tx, [job]))[0]
-        elif job.is_keyed:
+        if job.is_keyed:
             stored = (await self._certainly_keyed([job]))[0]
         else:
             await self.coalescer.enqueue(job)
             stored = Stored(job.id, is_new=True)
-        if options.tx is None:
-            self._announce([job])
-        return self._handle(spec, stored)
+        self._announce([job])
+        return self.handle(spec, stored)
 
     async def enqueue_by_name(
         self, kind: str, args: Mapping[str, Any] | None = None, options: JobOptions = NO_OPTIONS
     ) -> JobHandle[Any]:
         """Store one job by the name of its kind, which may live in another program."""
-        spec = await self._spec(kind)
+        spec = await self.spec_of(kind)
         return await self.enqueue(spec, spec.bind((), dict(args or {})), options)
 
     async def enqueue_many(self, calls: Sequence[JobArgs[Any]], *, tx: object = None) -> list[JobHandle[Any]]:
@@ -93,18 +99,41 @@ class Jobs:
 
         Raises InvalidBatch that names every bad job (the first hundred), and then nothing was stored.
         """
-        jobs = self._build_all(calls)
+        if tx is None and (looking := self.joiner.ambient()) is not None:
+            tx = await looking
+        if tx is None or tx is False:
+            return await self.enqueue_many_alone(calls)
+        ready = await self.to_join([call.spec for call in calls], self.build_all(calls))
+        stored = await self._join(tx, ready)
+        return [self.handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
+
+    async def enqueue_many_alone(self, calls: Sequence[JobArgs[Any]]) -> list[JobHandle[Any]]:
+        """Store many jobs outside of any transaction of the caller's."""
+        jobs = self.build_all(calls)
         await self._add_routes([(job.queue, call.spec) for job, call in zip(jobs, calls, strict=True)])
-        if tx is not None:
-            stored = await self.join(tx, jobs)
-        elif any(job.is_keyed for job in jobs):
+        if any(job.is_keyed for job in jobs):
             stored = await self._certainly_keyed(jobs)
         else:
             await self._certainly(jobs)
             stored = [Stored(job.id, is_new=True) for job in jobs]
-        if tx is None:
-            self._announce(jobs)
-        return [self._handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
+        self._announce(jobs)
+        return [self.handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
+
+    async def to_join(self, specs: Sequence[HandlerSpec], jobs: Sequence[NewJob]) -> Joinable:
+        """Make everything ready that is not done in the caller's transaction."""
+        await self.joiner.prepare()
+        sent = [(job.queue, spec) for job, spec in zip(jobs, specs, strict=True)]
+        if not self.joiner.carries_routes:
+            await self._add_routes(sent)
+        routes = sorted({(queue, spec.kind) for queue, spec in sent if queue != spec.queue})
+        loop = asyncio.get_running_loop()
+
+        def announce() -> None:
+            # Called wherever the caller commits; the loop may be gone by then, and workers poll.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._announce, jobs)
+
+        return Joinable(jobs, routes, announce)
 
     async def get(self, job_id: UUID | str) -> Job:
         """The job as it is now; raises JobNotFound."""
@@ -182,10 +211,14 @@ class Jobs:
         known = job.kind in self.registry
         return self.registry.get(job.kind).decode_result(text) if known else codec.decode(text or "null")
 
-    def _handle(self, spec: HandlerSpec, stored: Stored) -> JobHandle[Any]:
+    def handle(self, spec: HandlerSpec, stored: Stored) -> JobHandle[Any]:
+        """What the caller gets for a job that was stored."""
         return JobHandle(
             id=stored.id, kind=spec.kind, is_new=stored.is_new, decode=spec.decode_result, lookup=self.lookup
         )
+
+    async def _join(self, tx: object, ready: Joinable) -> list[Stored]:
+        return await self.joiner.join(tx, ready.jobs, routes=ready.routes, announce=ready.announce)
 
     async def _add_routes(self, sent: Sequence[tuple[str, HandlerSpec]]) -> None:
         """Let workers know of queues that are not the kind's own, once for each."""
@@ -207,7 +240,8 @@ class Jobs:
             lambda: self.stores.enqueuing.enqueue_keyed(jobs), what="enqueue", ids=ids, env=self.env
         )
 
-    def _build_all(self, calls: Sequence[JobArgs[Any]]) -> list[NewJob]:
+    def build_all(self, calls: Sequence[JobArgs[Any]]) -> list[NewJob]:
+        """The jobs of a batch; raises InvalidBatch."""
         jobs: list[NewJob] = []
         problems: dict[int, str] = {}
         total = 0
@@ -228,7 +262,8 @@ class Jobs:
         }
         self.wakeups.send(*hints)
 
-    async def _spec(self, kind: str) -> HandlerSpec:
+    async def spec_of(self, kind: str) -> HandlerSpec:
+        """What is known of a kind, here or in the database; raises UnknownKind."""
         if kind in self.registry:
             return self.registry.get(kind)
         for record in await self.stores.kinds.all():

@@ -14,6 +14,7 @@ from windlass.client.dead_letters import DeadLetters
 from windlass.client.diagnosis import Finding
 from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs, Page
+from windlass.client.joining import SyncEnqueuing
 from windlass.client.queues import Queues
 from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
@@ -54,18 +55,14 @@ class SyncJobs:
         self, kind: str, args: Mapping[str, Any] | None = None, options: JobOptions = NO_OPTIONS
     ) -> JobHandle[Any]:
         """Store one job by the name of its kind, which may live in another program."""
-        return self._loop.run(
-            lambda: self._app.jobs.enqueue_by_name(kind, args, options), name="sync.jobs.enqueue_by_name"
-        )
+        return SyncEnqueuing(self._app, self._loop).enqueue_by_name(kind, args, options)
 
     def enqueue_many(self, calls: Sequence[JobArgs[Any]], *, tx: object = None) -> list[JobHandle[Any]]:
         """Store many jobs in one statement, all or none; the handles come in the order given.
 
         Raises InvalidBatch that names every bad job (the first hundred), and then nothing was stored.
         """
-        return self._loop.run(
-            lambda: self._app.jobs.enqueue_many(calls, tx=tx), name="sync.jobs.enqueue_many"
-        )
+        return SyncEnqueuing(self._app, self._loop).enqueue_many(calls, tx=tx)
 
     def get(self, job_id: UUID | str) -> Job:
         """The job as it is now; raises JobNotFound."""

@@ -47,6 +47,7 @@ def harness(app: Windlass, url: str = IN_MEMORY, *, clock: FrozenClock | None = 
     In memory every test begins with nothing. On PostgreSQL the tables are made if need be, and EMPTIED: this must
     be a database for tests, and the application's own is refused. Time begins now and stands still.
     """
+    _refuse_running_loop()
     if url == app.url and url != IN_MEMORY:
         raise InvalidSettings(
             f"{hide_password(url)} is the application's own database, which a test would empty: "
@@ -60,6 +61,14 @@ def harness(app: Windlass, url: str = IN_MEMORY, *, clock: FrozenClock | None = 
             yield Harness(app, clock)
         finally:
             _close_everywhere(app)
+
+
+def _refuse_running_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise InvalidSettings("harness() must be entered before the event loop runs: do it in a plain fixture")
 
 
 async def _prepare_postgres(url: str) -> None:
@@ -84,11 +93,11 @@ def _elsewhere(work: Coroutine[Any, Any, None]) -> None:
 def _close_everywhere(app: Windlass) -> None:
     """Close what each event loop has open: a database in memory is gone with its last connection."""
     app.close_sync()
-    for loop in list(app._open):
+    for loop, held in list(app._open.items()):
         if loop.is_closed():
-            # Its connections ended with it.
-            continue
-        if loop.is_running():
+            # The end of a loop closes what was used on it; this was opened, but never used.
+            _elsewhere(held.connections.close())
+        elif loop.is_running():
             asyncio.run_coroutine_threadsafe(app.close(), loop).result(timeout=CLOSE_SECONDS)
         else:
             loop.run_until_complete(app.close())

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import asyncpg
@@ -184,8 +183,7 @@ def _as_asyncpg(error: BaseException, told: _Told) -> BaseException:
         return error
     if told.code is None:
         return asyncpg.InterfaceError(told.message) if _is_lost(error) else error
-    fields: Mapping[str, Any] = {"C": told.code, "M": told.message}
-    same: BaseException = asyncpg.PostgresError.new(fields)
+    same: BaseException = asyncpg.PostgresError.new({"C": told.code, "M": told.message})
     return same
 
 
@@ -195,11 +193,12 @@ def _is_lost(error: BaseException) -> bool:
 
 def _from_the_driver(error: BaseException) -> BaseException:
     """What the driver raised, below the wrappings that SQLAlchemy and Django put around it."""
-    deepest, below = error, error
+    deepest: BaseException = error
+    below: BaseException | None = error
     while below is not None:
-        if isinstance(below, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
-            return below
-        if hasattr(below, "diag"):
+        if isinstance(below, asyncpg.PostgresError | asyncpg.InterfaceError | OSError) or hasattr(
+            below, "diag"
+        ):
             return below
         deepest, below = below, getattr(below, "orig", None) or below.__cause__
     return deepest

@@ -14,7 +14,8 @@ Announce = Callable[[], None]
 Found = Sequence[Mapping[str, Any]]
 
 SUPPORTED = (
-    "an asyncpg, psycopg or sqlite3 connection with an open transaction, or a connection or session of SQLAlchemy"
+    "an asyncpg connection with an open transaction, one of psycopg or sqlite3, "
+    "or a connection or session of SQLAlchemy"
 )
 
 

@@ -12,6 +12,7 @@ right after its commit and under the lock, so no two of them follow each other w
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -75,8 +76,8 @@ class SqliteHome:
             async with lane.transaction():
                 await KindStore(lane).add_routes(routes)
                 return await _stored(EnqueuingStore(lane), jobs)
-        except sqlite3.Error as error:
-            raise translate(error) from error
+        except _database_errors() as error:
+            raise translate(getattr(error, "orig", None) or error) from error
 
     async def _file_of(self, session: Session) -> str:
         found = await session.run("PRAGMA database_list")
@@ -85,6 +86,14 @@ class SqliteHome:
     def _is_ours(self, theirs: str) -> bool:
         ours = Path(self.path)
         return bool(theirs) and ours.exists() and ours.samefile(theirs)
+
+
+def _database_errors() -> tuple[type[Exception], ...]:
+    if "sqlalchemy.exc" in sys.modules:
+        from sqlalchemy.exc import DBAPIError
+
+        return sqlite3.Error, DBAPIError
+    return (sqlite3.Error,)
 
 
 async def _stored(store: EnqueuingStore, jobs: Sequence[NewJob]) -> list[Stored]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -268,8 +267,8 @@ async def test_a_repeated_completion_is_done_and_changes_nothing(store: Store) -
 async def test_a_batch_tells_the_kept_claims_from_the_lost(store: Store) -> None:
     await store.enqueue_many(3)
     kept, rescued, gone = await store.claim(limit=3)
-    stale = replace(rescued, epoch=rescued.epoch - 2)
-    unknown = replace(gone, id=store.new_job().id)
+    stale = rescued._replace(epoch=rescued.epoch - 2)
+    unknown = gone._replace(id=store.new_job().id)
 
     settled = await store.stores.claims.complete([(kept, None), (stale, None), (unknown, None)])
 
@@ -282,7 +281,7 @@ async def test_a_claim_with_an_epoch_that_no_claim_ever_had_is_refused(store: St
     claim = await store.claimed()
     await store.fail(claim)
     before = await store.job(claim.id)
-    forged = replace(claim, epoch=before.lease_epoch)
+    forged = claim._replace(epoch=before.lease_epoch)
 
     with pytest.raises(StoreError):
         await store.complete(forged)
