@@ -161,21 +161,23 @@ def _url(url: str, driver: str) -> str:
 
 
 def _with_savepoints(engine: Any) -> Any:
-    """Let SQLAlchemy begin SQLite's transactions, as its manual says, because sqlite3 begins too late for savepoints."""
+    """Let SQLAlchemy begin SQLite's transactions, as its manual says: sqlite3 begins too late for savepoints."""
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", lambda raw, _: setattr(raw, "isolation_level", None))
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     return engine
 
 
-def _sqlalchemy(driver: str, *, session: bool, autocommit: bool = False) -> Callable[[str], Opened]:
+def sqlalchemy(
+    driver: str, *, session: bool, autocommit: bool = False, savepoints: bool = True
+) -> Callable[[str], Opened]:
     @asynccontextmanager
     async def begin(url: str) -> AsyncIterator[Any]:
         options = {"isolation_level": "AUTOCOMMIT"} if autocommit else {}
         engine = create_engine(_url(url, driver), poolclass=NullPool, **options)
-        if not autocommit:
+        if savepoints and not autocommit:
             _with_savepoints(engine)
-        with (Session(engine) if session else engine.connect()) as transaction, transaction.begin():
+        with Session(engine) if session else engine.connect() as transaction, transaction.begin():
             yield transaction
         engine.dispose()
 
@@ -188,12 +190,14 @@ async def _sqlalchemy_savepoint(transaction: Session | Connection) -> AsyncItera
         yield
 
 
-def _async_sqlalchemy(driver: str, *, session: bool, autocommit: bool = False) -> Callable[[str], Opened]:
+def async_sqlalchemy(
+    driver: str, *, session: bool, autocommit: bool = False, savepoints: bool = True
+) -> Callable[[str], Opened]:
     @asynccontextmanager
     async def begin(url: str) -> AsyncIterator[Any]:
         options = {"isolation_level": "AUTOCOMMIT"} if autocommit else {}
         engine = create_async_engine(_url(url, driver), poolclass=NullPool, **options)
-        if not autocommit:
+        if savepoints and not autocommit:
             _with_savepoints(engine.sync_engine)
         opened = AsyncSession(engine) if session else engine.connect()
         async with opened as transaction, transaction.begin():
@@ -210,7 +214,7 @@ async def _async_sqlalchemy_savepoint(transaction: Any) -> AsyncIterator[None]:
 
 
 def _of_sqlalchemy(driver: str, *, is_sync: bool) -> list[Driver]:
-    make = _sqlalchemy if is_sync else _async_sqlalchemy
+    make = sqlalchemy if is_sync else async_sqlalchemy
     savepoint = _sqlalchemy_savepoint if is_sync else _async_sqlalchemy_savepoint
     return [
         Driver(
@@ -230,7 +234,11 @@ ON_POSTGRES = [
     Driver("psycopg cursor", True, _psycopg_cursor, _psycopg_savepoint, _psycopg_autocommit),
     Driver("async psycopg", False, _async_psycopg, _async_psycopg_savepoint, _async_psycopg_autocommit),
     Driver(
-        "async psycopg block", False, _async_psycopg_block, _async_psycopg_savepoint, _async_psycopg_autocommit
+        "async psycopg block",
+        False,
+        _async_psycopg_block,
+        _async_psycopg_savepoint,
+        _async_psycopg_autocommit,
     ),
     *_of_sqlalchemy("psycopg", is_sync=True),
     *_of_sqlalchemy("psycopg", is_sync=False),

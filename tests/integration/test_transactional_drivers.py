@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from drivers import ON_POSTGRES, ON_SQLITE, Driver
+from drivers import ON_POSTGRES, ON_SQLITE, Driver, async_sqlalchemy, sqlalchemy
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
@@ -83,7 +85,16 @@ def places(request: pytest.FixtureRequest, driver: Driver, tmp_path: Path) -> tu
     return f"sqlite:///{tmp_path}/jobs.db", f"sqlite:///{tmp_path}/other.db"
 
 
-@pytest.fixture(params=[*ON_POSTGRES, *ON_SQLITE], ids=lambda driver: driver.name)
+EVERY = [*ON_POSTGRES, *ON_SQLITE]
+BLOCKING = [driver for driver in EVERY if driver.is_sync]
+AWAITED = [driver for driver in EVERY if not driver.is_sync]
+
+
+def name(driver: Driver) -> str:
+    return driver.name
+
+
+@pytest.fixture(params=EVERY, ids=name)
 def driver(request: pytest.FixtureRequest) -> Driver:
     found: Driver = request.param
     return found
@@ -162,7 +173,7 @@ async def test_autocommit_is_refused(notes: Notes) -> None:
 async def test_a_savepoint_rolled_back_takes_only_its_own_job(notes: Notes) -> None:
     async def body(tx: Any) -> None:
         await notes.put(tx, 1)
-        with pytest.raises(Change):
+        with suppress(Change):
             async with notes.driver.savepoint(tx):
                 await notes.put(tx, 2)
                 raise Change
@@ -230,12 +241,32 @@ async def test_a_job_for_another_queue_is_found_by_its_workers(notes: Notes) -> 
         assert await asyncio.wait_for(notes.noted.get(), timeout=5) == 4
 
 
-async def test_a_coroutine_cannot_use_a_blocking_transaction(notes: Notes) -> None:
-    if not notes.driver.is_sync:
-        pytest.skip("the driver does not block")
+@pytest.mark.parametrize("driver", [ON_SQLITE[1], ON_SQLITE[3]], ids=["blocking", "awaited"])
+async def test_sqlalchemys_ordinary_settings_for_sqlite_will_do(notes: Notes, driver: Driver) -> None:
+    async def body(tx: Any) -> None:
+        await notes.put(tx, 1)
 
+    async def changed(tx: Any) -> None:
+        await notes.put(tx, 2)
+        raise Change
+
+    for session in (True, False):
+        if driver.is_sync:
+            begin = sqlalchemy("pysqlite", session=session, savepoints=False)
+        else:
+            begin = async_sqlalchemy("aiosqlite", session=session, savepoints=False)
+        ordinary = replace(driver, begin=begin)
+        await ordinary.transact(notes.url, body)
+        with pytest.raises(Change):
+            await ordinary.transact(notes.url, changed)
+
+    assert await notes.numbers() == [1, 1]
+
+
+@pytest.mark.parametrize("driver", BLOCKING, ids=name)
+async def test_a_coroutine_cannot_use_a_blocking_transaction(notes: Notes) -> None:
     async with notes.driver.begin(notes.url) as tx:
-        with pytest.raises(InvalidSettings, match="blocks, .*enqueue_sync"):
+        with pytest.raises(InvalidSettings, match=r"blocks, .*enqueue_sync"):
             await notes.handler.options(tx=tx).enqueue(1)
         with pytest.raises(SyncOnLoop):
             notes.handler.options(tx=tx).enqueue_sync(1)
@@ -243,10 +274,8 @@ async def test_a_coroutine_cannot_use_a_blocking_transaction(notes: Notes) -> No
     assert await notes.numbers() == []
 
 
+@pytest.mark.parametrize("driver", AWAITED, ids=name)
 async def test_a_blocking_call_cannot_use_an_asynchronous_transaction(notes: Notes) -> None:
-    if notes.driver.is_sync:
-        pytest.skip("the driver blocks")
-
     async with notes.driver.begin(notes.url) as tx:
         with pytest.raises(InvalidSettings, match=r"must be awaited, .*await handler\.enqueue"):
             await asyncio.to_thread(notes.handler.options(tx=tx).enqueue_sync, 1)

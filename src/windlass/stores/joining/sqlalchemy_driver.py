@@ -148,12 +148,15 @@ class SqlalchemySession:
             from sqlalchemy import text
 
             result = self.connection.execute(text(_named().statement(name).sql), dict(values))
-        return [dict(row) for row in result.mappings()]
+        return _as_dicts(result)
 
     def rows(self, sql: str) -> Found:
         """The rows of a statement, if it has any."""
-        result = self.connection.exec_driver_sql(sql)
-        return [dict(row) for row in result.mappings()] if result.returns_rows else []
+        return _as_dicts(self.connection.exec_driver_sql(sql))
+
+
+def _as_dicts(result: Any) -> Found:
+    return [dict(row) for row in result.mappings()] if result.returns_rows else []
 
 
 @dataclass(frozen=True)
