@@ -4,8 +4,10 @@ import asyncio
 import os
 
 import asyncpg
-from sqlalchemy import text
+import psycopg
+from sqlalchemy import create_engine, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import Session
 
 from windlass import Windlass
 
@@ -34,6 +36,27 @@ async def with_sqlalchemy() -> None:
     await engine.dispose()
 
 
+def with_psycopg() -> None:
+    with psycopg.connect(URL) as connection:
+        order = connection.execute("INSERT INTO orders DEFAULT VALUES RETURNING id").fetchone()[0]
+        ship.options(tx=connection).enqueue_sync(order=order)
+
+
+async def with_async_psycopg() -> None:
+    async with await psycopg.AsyncConnection.connect(URL) as connection:
+        inserted = await connection.execute("INSERT INTO orders DEFAULT VALUES RETURNING id")
+        order = (await inserted.fetchone())[0]
+        await ship.options(tx=connection).enqueue(order=order)
+
+
+def with_a_session() -> None:
+    engine = create_engine(URL.replace("postgresql://", "postgresql+psycopg://"))
+    with Session(engine) as session, session.begin():
+        order = session.scalar(text("INSERT INTO orders DEFAULT VALUES RETURNING id"))
+        ship.options(tx=session).enqueue_sync(order=order)
+    engine.dispose()
+
+
 async def rolled_back() -> None:
     connection = await asyncpg.connect(URL)
     transaction = connection.transaction()
@@ -45,7 +68,7 @@ async def rolled_back() -> None:
 
 async def with_plain_sql() -> None:
     connection = await asyncpg.connect(URL)
-    await connection.execute("""SELECT windlass.enqueue('ship', '{"order": 4}', '{"delay_seconds": 60}')""")
+    await connection.execute("""SELECT windlass.enqueue('ship', '{"order": 99}', '{"delay_seconds": 60}')""")
     await connection.close()
 
 
@@ -55,12 +78,15 @@ async def main() -> None:
     await connection.close()
 
     async with app.working():  # a worker declares its kinds, which plain SQL needs to know
-        for step in (with_asyncpg, with_sqlalchemy, rolled_back, with_plain_sql):
+        for step in (with_asyncpg, with_sqlalchemy, with_async_psycopg, rolled_back, with_plain_sql):
             await step()
+        for step in (with_psycopg, with_a_session):
+            await asyncio.to_thread(step)
     jobs = (await app.jobs.search()).jobs
     print(sorted(job.args["order"] for job in jobs))
-    assert sorted(job.args["order"] for job in jobs) == [1, 2, 4]
+    assert sorted(job.args["order"] for job in jobs) == [1, 2, 3, 4, 5, 99]
     await app.close()
+    await asyncio.to_thread(app.close_sync)
 
 
 asyncio.run(main())

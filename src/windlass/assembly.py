@@ -20,6 +20,7 @@ from windlass.events import Emit
 from windlass.job import Claim
 from windlass.maintenance.archiver import Archiver
 from windlass.maintenance.loop import Maintenance
+from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import Rescuer
 from windlass.outcome import Outcome
@@ -182,6 +183,7 @@ def _duties(
         Promoter(stores.upkeep, connections.wakeups, emit=emit, env=env),
         rescuer,
         Archiver(stores.upkeep, general, emit=emit, env=env),
+        Neighbours(stores.workers, rescuer, emit=emit, env=env),
         worker_id=lambda: worker.id,
         running=lambda: worker.running,
         on_given_up=lambda: worker.replace_identity(stores.workers),

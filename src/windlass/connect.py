@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from windlass.env import Env
-from windlass.errors import InvalidSettings
+from windlass.errors import InvalidSettings, SchemaMismatch
 from windlass.stores import migrate
 from windlass.stores.audit import AuditStore
 from windlass.stores.claims import ClaimStore
@@ -119,10 +119,13 @@ class Connections:
 
     async def prepare(self) -> None:
         """See that the tables are there: a file of our own is brought up to date, a server must be already."""
-        if isinstance(self.database, Sqlite):
-            await migrate.migrate(self.database)
-        else:
+        try:
             await migrate.require_current(self.database)
+        except SchemaMismatch:
+            # Only when something is missing: writing would wait for a transaction that a caller has open on the file.
+            if not isinstance(self.database, Sqlite):
+                raise
+            await migrate.migrate(self.database)
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to this release; returns the names of the migrations applied now."""
@@ -141,8 +144,11 @@ class Connections:
     async def secret(self) -> bytes:
         """A secret of this installation, made when first asked for."""
         lane = self.database.lane("schema")
-        await lane.fetch("schema/set_fact", key="secret", value=self.env.secret())
-        return bytes.fromhex((await lane.fetch("schema/get_fact", key="secret"))[0]["value"])
+        found = await lane.fetch("schema/get_fact", key="secret")
+        if not found:
+            await lane.fetch("schema/set_fact", key="secret", value=self.env.secret())
+            found = await lane.fetch("schema/get_fact", key="secret")
+        return bytes.fromhex(found[0]["value"])
 
     async def close(self) -> None:
         """Close everything."""

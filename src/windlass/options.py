@@ -48,7 +48,7 @@ class JobOptions:
     policy: PolicyChange | None = None
     """Further policy fields, for those without an option of their own."""
     tx: Any = None
-    """The caller's open transaction, which the job is to be part of."""
+    """The caller's open transaction, which the job is to be part of; False keeps it out of any."""
 
 
 class Options(TypedDict, total=False):

@@ -74,12 +74,22 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another worker of the same machine."""
+
+    id: str
+    pid: int
+    process_started: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """What a worker learns from its regular sign of life; `look` only as leader."""
 
     is_alive: bool
     is_leader: bool
     routes: frozenset[tuple[str, str]] = frozenset()
+    neighbours: tuple[Neighbour, ...] = ()
     look: Look | None = None
 
 

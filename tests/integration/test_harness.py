@@ -132,7 +132,9 @@ async def test_what_differs_is_told_nearest_first(windlass: Harness) -> None:
     await send.options(delay="5m").enqueue(user=7)
 
     with pytest.raises(AssertionError) as refused:
-        await windlass.assert_enqueued(send.options(delay="1h", tenant="acme"), user=7, address=Address("Oak"))
+        await windlass.assert_enqueued(
+            send.options(delay="1h", tenant="acme"), user=7, address=Address("Oak")
+        )
 
     first, *lines = str(refused.value).splitlines()
     assert first == (
@@ -407,7 +409,10 @@ def test_afterwards_the_application_is_where_it_was() -> None:
 def test_the_database_of_the_application_itself_is_refused(test_database: str) -> None:
     own = Windlass(test_database)
 
-    with pytest.raises(InvalidSettings, match="give tests a database of their own"), harness(own, test_database):
+    with (
+        pytest.raises(InvalidSettings, match="give tests a database of their own"),
+        harness(own, test_database),
+    ):
         pass
 
 

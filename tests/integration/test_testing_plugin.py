@@ -206,7 +206,9 @@ def test_without_an_application_it_says_what_to_do(project: pytest.Pytester) -> 
 
 
 def test_projects_that_do_not_use_it_pay_nothing() -> None:
-    looked = "import sys, pytest_windlass; print([name for name in sys.modules if name.startswith('windlass')])"
+    looked = (
+        "import sys, pytest_windlass; print([name for name in sys.modules if name.startswith('windlass')])"
+    )
 
     done = subprocess.run([sys.executable, "-c", looked], capture_output=True, text=True, check=True)
 

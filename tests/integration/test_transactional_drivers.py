@@ -53,7 +53,7 @@ class Notes:
 
     async def stored(self) -> list[Job]:
         found = (await self.app.jobs.search(limit=200)).jobs
-        return sorted(found, key=lambda job: job.args["number"])
+        return sorted((job for job in found if job.kind == "note"), key=lambda job: job.args["number"])
 
     async def numbers(self) -> list[int]:
         return [job.args["number"] for job in await self.stored()]

@@ -17,7 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from windlass import Backoff, Context, Windlass
+from windlass import Backoff, Context, Windlass, assembly
 from windlass.maintenance import loop as maintenance
 from windlass.stores import postgres
 from windlass.wakeups.postgres import PostgresWakeups
@@ -142,6 +142,9 @@ class Events:
 def shorten(settings: Settings) -> None:
     # These numbers are the product's constants and no options of a worker; at their size every test of a crash
     # would take half a minute.
+    if "machine" in settings:
+        # Workers of another machine cannot see each other's processes and must wait for leases.
+        assembly.boot_id = lambda: settings["machine"]
     maintenance.TICK = settings.get("tick", 0.5)
     maintenance.LEADER_LEASE = timedelta(seconds=settings.get("leader_lease", 2))
     maintenance.SILENCE = timedelta(seconds=settings.get("silence", 30))

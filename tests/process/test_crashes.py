@@ -13,11 +13,11 @@ from support import LEASE, SWEEP, WorkerProcess, Workshop, eventually, run_progr
 RESCUE = LEASE + SWEEP + 6
 
 
-async def test_a_killed_workers_jobs_are_run_by_another(shop: Workshop) -> None:
-    victim = await shop.started_worker(concurrency=5)
+async def test_a_killed_workers_jobs_are_run_on_another_machine(shop: Workshop) -> None:
+    victim = await shop.started_worker(concurrency=5, machine="there")
     ids = await shop.enqueue_many("wait_for_file", [{"path": str(shop.gate())}] * 3)
     await eventually(lambda: len(shop.journal("start")) == 3, within=10)
-    other = await shop.started_worker(concurrency=5)
+    other = await shop.started_worker(concurrency=5, machine="here")
 
     victim.signal(signal.SIGKILL)
     shop.gate().touch()
@@ -33,6 +33,27 @@ async def test_a_killed_workers_jobs_are_run_by_another(shop: Workshop) -> None:
         ]
     assert len(shop.journal("end")) == 3
     assert await other.terminated() == 0
+
+
+async def test_a_killed_workers_jobs_go_on_at_once_on_the_same_machine(shop: Workshop) -> None:
+    """With the lease and the tick as they are by default, a neighbour takes over within two seconds."""
+    settings = {"concurrency": 5, "lease": "60s", "tick": 5}
+    other = await shop.started_worker(**settings)
+    victim = await shop.started_worker(**settings)
+    await eventually(lambda: len(other.events("worker.started")) == 1, within=10)
+    ids = await shop.enqueue_many("wait_for_file", [{"path": str(shop.gate())}] * 10)
+    await eventually(lambda: len(shop.journal("start")) == 10, within=10)
+    orphans = [line.job_id for line in shop.journal("start") if line.pid == victim.pid]
+
+    victim.signal(signal.SIGKILL)
+    shop.gate().touch()
+    await shop.all_ended(10, within=6)
+
+    assert other.events("worker.buried")[0]["reason"] == "its process is gone"
+    assert {str(job_id) for job_id in ids} >= set(orphans)
+    for job_id in orphans:
+        first, second = shop.journal("start", job_id=job_id)
+        assert (first.pid, second.pid) == (victim.pid, other.pid)
 
 
 async def test_a_frozen_worker_changes_nothing_when_it_thaws_and_goes_on(shop: Workshop) -> None:

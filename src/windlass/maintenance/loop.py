@@ -11,11 +11,12 @@ from windlass.env import Env
 from windlass.errors import StoreError
 from windlass.events import Emit
 from windlass.maintenance.archiver import Archiver
+from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import OVERRUN, Rescuer
 from windlass.records import Look, Tick
 from windlass.stores.contract import Upkeep, Workers
-from windlass.wakeups.contract import ROUTES
+from windlass.wakeups.contract import ROUTES, WORKERS
 
 TICK = 5.0
 LEADER_LEASE = timedelta(seconds=11)
@@ -36,6 +37,7 @@ class Maintenance:
         promoter: Promoter,
         rescuer: Rescuer,
         archiver: Archiver,
+        neighbours: Neighbours,
         *,
         worker_id: Callable[[], str],
         running: Callable[[], int],
@@ -46,6 +48,7 @@ class Maintenance:
     ) -> None:
         self._workers, self._upkeep = workers, upkeep
         self._promoter, self._rescuer, self._archiver = promoter, rescuer, archiver
+        self._neighbours = neighbours
         self._worker_id, self._running, self._on_given_up = worker_id, running, on_given_up
         self._on_routes, self._emit, self._env = on_routes, emit, env
         self.is_leader = False
@@ -55,6 +58,7 @@ class Maintenance:
 
     async def run(self) -> None:
         """Do the duties until cancelled."""
+        watching = asyncio.get_running_loop().create_task(self._neighbours.run())
         try:
             while True:
                 try:
@@ -65,11 +69,12 @@ class Maintenance:
                     self._emit("duty.failed", error=repr(error))
                 await self._until_next_tick()
         finally:
+            watching.cancel()
             self._stop_promoting()
 
     def on_hint(self, hint: str) -> None:
-        """Tick at once for new routes; pass on what concerns the promoter."""
-        if hint == ROUTES:
+        """Tick at once for new routes and new neighbours; pass on what concerns the promoter."""
+        if hint in (ROUTES, WORKERS):
             self._called.set()
         self._promoter.on_hint(hint)
 
@@ -93,6 +98,7 @@ class Maintenance:
             await self._on_given_up()
         else:
             self._on_routes(tick.routes)
+            self._neighbours.know(tick.neighbours)
         self._lead(tick.is_leader)
         if tick.look is not None:
             await self._serve(tick.look)

@@ -84,6 +84,14 @@ class Rescuer:
             return 0
         return await self._rescue()
 
+    async def take_over(self, worker: str) -> int:
+        """Rescue everything that a worker holds whose process is gone; that needs no clock, so it waits for none."""
+        total = 0
+        while seized := await self._claims.seize_worker(worker, limit=BATCH, hold_for=HOLD_FOR):
+            await self.settle(seized)
+            total += len(seized)
+        return total
+
     async def _rescue(self) -> int:
         total = 0
         while seized := await self._claims.seize(limit=BATCH, hold_for=HOLD_FOR, overrun=OVERRUN):

@@ -229,6 +229,10 @@ class Workers(Protocol):
         """Give up workers not heard of for this long."""
         ...
 
+    async def bury_one(self, worker: str) -> bool:
+        """Give up one worker whose process is gone; False when somebody did so before."""
+        ...
+
     async def all(self, *, limit: int = 200) -> list[WorkerRecord]:
         """Workers, the living first."""
         ...

@@ -15,6 +15,7 @@ from windlass.records import (
     Ending,
     KindRecord,
     Look,
+    Neighbour,
     Pause,
     QueueCount,
     Wanted,
@@ -288,3 +289,8 @@ def look(row: Row) -> Look:
         has_unstarted=bool(row["has_unstarted"]),
         has_late=bool(row["has_late"]),
     )
+
+
+def neighbour(row: Row) -> Neighbour:
+    """Another worker of the same machine."""
+    return Neighbour(row["id"], row["pid"], maybe_moment(row["process_started"]))

@@ -33,16 +33,23 @@ class WorkerStore:
                 return Tick(is_alive=False, is_leader=False)
             found = await connection.fetch("kinds/routes")
             routes = frozenset((row["queue"], row["kind"]) for row in found)
+            others = await connection.fetch("workers/neighbours", id=worker)
+            neighbours = tuple(map(rows.neighbour, others))
             if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
-                return Tick(is_alive=True, is_leader=False, routes=routes)
+                return Tick(is_alive=True, is_leader=False, routes=routes, neighbours=neighbours)
             look = await connection.fetch("jobs/look", overrun=overrun)
-            return Tick(is_alive=True, is_leader=True, routes=routes, look=rows.look(look[0]))
+            return Tick(
+                is_alive=True, is_leader=True, routes=routes, neighbours=neighbours, look=rows.look(look[0])
+            )
 
     async def retire(self, worker: str, *, state: str) -> None:
         await self.lane.fetch("workers/retire", id=worker, state=state)
 
     async def bury(self, *, silence: timedelta) -> list[str]:
         return [row["id"] for row in await self.lane.fetch("workers/bury", silence=silence)]
+
+    async def bury_one(self, worker: str) -> bool:
+        return bool(await self.lane.fetch("workers/bury_one", id=worker))
 
     async def all(self, *, limit: int = 200) -> list[WorkerRecord]:
         return [rows.worker(row) for row in await self.lane.fetch("workers/all", limit=limit)]

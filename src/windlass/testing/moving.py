@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import asyncpg
-
 from windlass.connect import hide_password, open_connections
 from windlass.env import SYSTEM
 from windlass.errors import InvalidSettings
@@ -75,13 +73,12 @@ async def _prepare_postgres(url: str) -> None:
     connections = open_connections(url, env=SYSTEM)
     try:
         await connections.migrate()
+        # Beside the stores: no application empties tables, so no query of theirs does.
+        lane: Any = connections.database.lane("testing")
+        async with lane.transaction() as connection:
+            await connection.driver.execute(EMPTY_TABLES)
     finally:
         await connections.close()
-    connection = await asyncpg.connect(url.partition("?")[0])
-    try:
-        await connection.execute(EMPTY_TABLES)
-    finally:
-        await connection.close()
 
 
 def _elsewhere(work: Coroutine[Any, Any, None]) -> None:

@@ -11,6 +11,8 @@ LATER = "later"
 """A job was scheduled for a time to come."""
 CANCEL = "cancel"
 """Somebody wants a running job stopped."""
+WORKERS = "workers"
+"""A worker has started."""
 ROUTES = "routes"
 """Jobs of a kind are sent to a queue where nobody looked for them yet."""
 

@@ -43,8 +43,13 @@ def _value(match: re.Match[str], template: str, environment: Mapping[str, str]) 
 
 
 def boot_id() -> str | None:
-    """What tells this start of the machine from every other, where the system says so."""
+    """What tells this start of the machine from every other, where the system says so.
+
+    Containers may share a machine and even its name without seeing each other's processes; the namespace of process
+    numbers is therefore part of it.
+    """
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return None

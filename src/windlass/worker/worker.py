@@ -19,7 +19,7 @@ from windlass.outcome import Outcome, Released
 from windlass.records import KindRecord, NewWorker, Wanted
 from windlass.registry import Registry
 from windlass.stores.contract import Claims, Kinds, Workers
-from windlass.wakeups.contract import ANYTHING, CANCEL, Wakeups, queue_hint
+from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, Wakeups, queue_hint
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
 from windlass.worker.runner import Runner
@@ -238,6 +238,7 @@ class Worker:
         try:
             await parts.workers.register(self._plan.describe(self.id))
             await parts.kinds.declare(self._plan.kinds)
+            parts.wakeups.send(WORKERS)
         except BaseException:
             await parts.close()
             raise

@@ -105,7 +105,7 @@ class DjangoSession:
 
     async def run(self, sql: str) -> Found:
         if self.engine == "sqlite":
-            return await self._sqlite().run(sql)
+            return await Sqlite3Session(self.connection.connection).run(sql)
         return self._rows(sql, None)
 
     def after_commit(self, announce: Announce) -> bool:

@@ -89,11 +89,11 @@ class SqliteHome:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    if "sqlalchemy.exc" in sys.modules:
-        from sqlalchemy.exc import DBAPIError
-
-        return sqlite3.Error, DBAPIError
-    return (sqlite3.Error,)
+    errors: list[type[Exception]] = [sqlite3.Error]
+    for module, name in (("sqlalchemy.exc", "DBAPIError"), ("django.db", "Error")):
+        if module in sys.modules:
+            errors.append(getattr(sys.modules[module], name))
+    return tuple(errors)
 
 
 async def _stored(store: EnqueuingStore, jobs: Sequence[NewJob]) -> list[Stored]:

@@ -1,0 +1,38 @@
+"""Workers of one machine know each other, and only one of them buries a dead one."""
+
+from __future__ import annotations
+
+from windlass.testing.contract.support import SECOND, Store, new_worker
+
+
+async def tick(store: Store, worker: str) -> list[str]:
+    seen = await store.stores.workers.tick(worker, running=0, lease=SECOND, overrun=SECOND)
+    return [neighbour.id for neighbour in seen.neighbours]
+
+
+async def test_neighbours_are_the_living_workers_of_the_same_start_of_the_same_machine(store: Store) -> None:
+    for name, facts in {
+        "me": {},
+        "beside me": {"pid": 7},
+        "on another machine": {"host": "elsewhere"},
+        "before the restart": {"boot_id": "an earlier one"},
+        "gone": {},
+    }.items():
+        await store.stores.workers.register(new_worker(name, **facts))
+    await store.stores.workers.retire("gone", state="stopped")
+
+    assert await tick(store, "me") == ["beside me"]
+
+
+async def test_a_worker_that_cannot_tell_its_machine_has_no_neighbours(store: Store) -> None:
+    for name in ("me", "perhaps beside me"):
+        await store.stores.workers.register(new_worker(name, boot_id=None))
+
+    assert await tick(store, "me") == []
+
+
+async def test_a_dead_worker_is_buried_by_one_neighbour_only(store: Store) -> None:
+    await store.stores.workers.register(new_worker("dead"))
+
+    assert await store.stores.workers.bury_one("dead")
+    assert not await store.stores.workers.bury_one("dead")
