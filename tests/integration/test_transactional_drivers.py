@@ -342,29 +342,44 @@ def test_a_refused_batch_leaves_the_callers_transaction_on_sqlite_as_it_was(tmp_
 
 
 async def test_a_session_announces_after_its_commit_and_not_inside(postgres_url: str) -> None:
-    heard: asyncio.Queue[str] = asyncio.Queue()
     app = Windlass(postgres_url)
     handler = app.job(kind="heard", queue="hearing")(lambda: None)
     listener = await psycopg.AsyncConnection.connect(postgres_url, autocommit=True)
     await listener.execute("LISTEN windlass")
 
-    def store() -> None:
+    def store() -> int:
         engine = create_engine(postgres_url.replace("://", "+psycopg://"))
         with Session(engine) as session, session.begin():
             handler.options(tx=session).enqueue_sync()
             with session.begin_nested():
                 handler.options(tx=session).enqueue_sync()
             assert session.scalar(text("SELECT current_setting('windlass.notify', TRUE)")) == ""
+            own: int = session.scalar(text("SELECT pg_backend_pid()"))
         engine.dispose()
+        return own
 
-    async def listen() -> None:
-        async for notification in listener.notifies(timeout=5, stop_after=1):
-            heard.put_nowait(f"{notification.pid == listener.info.backend_pid} {notification.payload}")
-
-    await asyncio.gather(asyncio.to_thread(store), listen())
-    assert heard.get_nowait() == "False queue:hearing"
+    own = await asyncio.to_thread(store)
+    heard = [told async for told in listener.notifies(timeout=1)]
     await listener.close()
     await asyncio.to_thread(app.close_sync)
+
+    assert {told.payload for told in heard} == {"queue:hearing"}
+    assert own not in {told.pid for told in heard}
+
+
+def test_a_joined_connection_makes_no_checkpoints_where_they_are_unsound(tmp_path: Path) -> None:
+    app = Windlass(f"sqlite:///{tmp_path}/jobs.db")
+    handler = app.job(kind="plain")(lambda: None)
+    app.sync.jobs.counts()
+    connection = sqlite3.connect(tmp_path / "jobs.db")
+
+    with connection:
+        handler.options(tx=connection).enqueue_sync()
+    [pages] = connection.execute("PRAGMA wal_autocheckpoint").fetchone()
+    connection.close()
+    app.close_sync()
+
+    assert (pages == 0) == (sqlite3.sqlite_version_info < (3, 51, 3))
 
 
 async def test_a_session_on_somebody_elses_connection_announces_by_the_commit(postgres_url: str) -> None:

@@ -13,8 +13,7 @@ from windlass import Backoff, Context, Hopeless, Profile, Windlass
 
 FOLDER = Path(os.environ.get("SHOP_FOLDER", "."))
 
-# A killed worker's jobs come back when its lease runs out. The default is 60 s; nobody wants to watch that.
-profile = Profile(name="shop", policy={"lease": "3s", "backoff": Backoff("400ms", multiplier=1.5)})
+profile = Profile(name="shop", policy={"backoff": Backoff("400ms", multiplier=1.5)})
 app = Windlass(os.environ.get("WINDLASS_URL"), profile=profile)
 
 

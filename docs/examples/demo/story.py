@@ -84,7 +84,7 @@ class Story:
             return
         self.processes.kill(name)
         self._say(f"kill -9 for {name}, who has {in_hand} jobs in hand", "bold red")
-        self._say("they come back when their leases end: 3 s here, 60 s by default", "yellow")
+        self._say("the other worker will see that bert is gone, and take its jobs", "yellow")
         self.processes.start(replacement)
         self._say(f"worker {replacement} starts in {name}'s place")
 
