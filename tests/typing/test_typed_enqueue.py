@@ -69,7 +69,7 @@ LINES = {
     "wrong type without a loop": 'add.enqueue_sync(1, "2")',
     "wrong type kept for later": 'add.args(1, "2")',
     "unknown option": 'render.options(dealy="5m")',
-    "option of a wrong type": 'render.options(priority="high")',
+    "option of a wrong type": 'render.options(queue=7)',
     "handler": "reveal_type(render)",
     "result": "reveal_type(await (await render.enqueue(1)).result())",
     "result without a loop": "reveal_type(add.enqueue_sync(1, 2).result_sync())",
@@ -126,7 +126,7 @@ def test_a_right_call_passes(messages: dict[str, str], name: str) -> None:
         ("wrong type without a loop", 'incompatible type "str"; expected "int"'),
         ("wrong type kept for later", 'incompatible type "str"; expected "int"'),
         ("unknown option", 'Unexpected keyword argument "dealy"'),
-        ("option of a wrong type", 'incompatible type "str"; expected "int | None"'),
+        ("option of a wrong type", 'incompatible type "int"; expected "str | None"'),
     ],
 )
 def test_a_wrong_call_is_refused_on_its_line(messages: dict[str, str], name: str, message: str) -> None:
