@@ -117,12 +117,7 @@ def _plain_values(job: NewJob) -> dict[str, Any]:
 
 def _values(job: NewJob) -> dict[str, Any]:
     return {
-        "id": job.id,
-        "kind": job.kind,
-        "queue": job.queue,
-        "args": job.args,
-        "priority": job.priority,
-        "turn_offset": (job.priority - 5) * job.ageing_step,
+        **_plain_values(job),
         "delay": job.delay,
         "run_at": job.run_at,
         "held_for": job.held_for,
