@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from windlass import Backoff, JobDead, State, Windlass
+from windlass import Backoff, JobDead, LetterChanged, State, Windlass
 
 app = Windlass()
 is_down = True
@@ -32,6 +32,17 @@ async def looks() -> None:
         print(letter.job_id, letter.reason, "after", letter.attempts, "attempts")
 
 
+async def investigates() -> None:
+    [letter] = await app.dead_letters.open(kind="push")
+
+    await app.dead_letters.investigate(letter.job_id, by="ada", note="asked the warehouse")
+
+    try:
+        await app.dead_letters.resolve(letter.job_id, by="bob", reason="sent by hand", version=letter.version)
+    except LetterChanged as error:
+        print(error.by, "was faster; it is", error.status)
+
+
 async def decides() -> None:
     global is_down
     is_down = False
@@ -58,7 +69,7 @@ async def gives_up() -> None:
 
 async def main() -> None:
     async with app.working():
-        for step in (dies, looks, decides, gives_up):
+        for step in (dies, looks, investigates, decides, gives_up):
             await step()
     await app.close()
 

@@ -111,7 +111,10 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """One death of a job: why, after how many runs, and what a person decided."""
+    """One death of a job: why, after how many runs, and what a person decided.
+
+    `version` rises with every change; hand it back when closing, and a decision made on old facts is refused.
+    """
 
     job_id: JobId
     epoch: int
@@ -125,9 +128,12 @@ class DeadLetter:
     died_at: datetime
     status: str
     owner: str | None
+    note: str | None
     resolution: str | None
     resolved_by: str | None
     resolved_at: datetime | None
+    changed_by: str | None
+    changed_at: datetime | None
     version: int
 
 

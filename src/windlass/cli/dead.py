@@ -14,6 +14,11 @@ from windlass.cli.session import Session, command
 if TYPE_CHECKING:
     from windlass.records import DeadLetter
 
+VersionOption = Annotated[
+    int | None,
+    typer.Option("--version", metavar="NUMBER", help="Only if the letter still has this version."),
+]
+
 dead = typer.Typer(
     cls=with_default("show", nothing="list"), help="List dead jobs ('windlass dead'), or decide about one."
 )
@@ -30,7 +35,7 @@ def list_open(
 ) -> None:
     """List dead jobs that nobody has decided about, newest first."""
     found = session.run(lambda app: app.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit))
-    headings = ("job", "kind", "queue", "died", "runs", "why", "error")
+    headings = ("job", "kind", "queue", "died", "runs", "why", "owner", "error")
 
     def view() -> None:
         if found:
@@ -58,31 +63,65 @@ def show(session: Session, job_id: JobArgument) -> None:
 
 @dead.command()
 @command
+def investigate(
+    session: Session,
+    job_id: JobArgument,
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What is known so far.")] = None,
+    by: ByOption = None,
+    version: VersionOption = None,
+) -> None:
+    """Say that somebody looks into a dead job; it stays open."""
+    owner = actor(by)
+    found = session.run(
+        lambda app: app.dead_letters.investigate(job_id, by=owner, note=note, version=version)
+    )
+    session.tell(f"{owner} looks into job {job_id}", job_id=job_id, owner=owner, version=found)
+
+
+@dead.command()
+@command
 def retry(
     session: Session,
     job_id: JobArgument,
     reason: ReasonOption,
     by: ByOption = None,
     delay: DelayOption = None,
+    version: VersionOption = None,
 ) -> None:
     """Run a dead job again, with a fresh budget of attempts."""
-    session.run(lambda app: app.dead_letters.retry(job_id, by=actor(by), reason=reason, delay=delay or 0))
+    session.run(
+        lambda app: app.dead_letters.retry(
+            job_id, by=actor(by), reason=reason, delay=delay or 0, version=version
+        )
+    )
     session.tell(f"job {job_id} runs again{f' in {delay}' if delay else ''}", job_id=job_id)
 
 
 @dead.command()
 @command
-def resolve(session: Session, job_id: JobArgument, reason: ReasonOption, by: ByOption = None) -> None:
+def resolve(
+    session: Session,
+    job_id: JobArgument,
+    reason: ReasonOption,
+    by: ByOption = None,
+    version: VersionOption = None,
+) -> None:
     """Close a dead job without running it, because the matter is settled."""
-    session.run(lambda app: app.dead_letters.resolve(job_id, by=actor(by), reason=reason))
+    session.run(lambda app: app.dead_letters.resolve(job_id, by=actor(by), reason=reason, version=version))
     session.tell(f"job {job_id} is resolved", job_id=job_id)
 
 
 @dead.command()
 @command
-def ignore(session: Session, job_id: JobArgument, reason: ReasonOption, by: ByOption = None) -> None:
+def ignore(
+    session: Session,
+    job_id: JobArgument,
+    reason: ReasonOption,
+    by: ByOption = None,
+    version: VersionOption = None,
+) -> None:
     """Close a dead job without running it, because it does not matter."""
-    session.run(lambda app: app.dead_letters.ignore(job_id, by=actor(by), reason=reason))
+    session.run(lambda app: app.dead_letters.ignore(job_id, by=actor(by), reason=reason, version=version))
     session.tell(f"job {job_id} is ignored", job_id=job_id)
 
 
@@ -91,7 +130,8 @@ def _row(letter: DeadLetter) -> tuple[printing.Cell, ...]:
     said = f"{error.get('type', '')}: {error.get('message', '')}" if error else ""
     died = printing.ago(letter.died_at)
     runs = str(letter.attempts)
-    return (str(letter.job_id), letter.kind, letter.queue, died, runs, letter.reason, said[:120])
+    owner = letter.owner or ""
+    return (str(letter.job_id), letter.kind, letter.queue, died, runs, letter.reason, owner, said[:120])
 
 
 def _letter(letter: DeadLetter) -> None:
@@ -99,6 +139,9 @@ def _letter(letter: DeadLetter) -> None:
     printing.fields(
         [
             ("status", letter.status),
+            ("owner", letter.owner),
+            ("note", letter.note),
+            ("version", str(letter.version)),
             ("reason", letter.reason),
             ("queue", letter.queue),
             ("tenant", letter.tenant),

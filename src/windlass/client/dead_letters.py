@@ -34,20 +34,40 @@ class DeadLetters:
         """Every death of one job, newest first."""
         return await self.jobs.stores.dead_letters.of_job(to_id(job_id))
 
-    async def retry(
-        self, job_id: UUID | str, *, by: str, reason: str, delay: timedelta | float | str = 0
-    ) -> None:
-        """Run a dead job again with a fresh budget of attempts; its history and its fence go on."""
-        await self.jobs.retry(job_id, by=by, reason=reason, delay=delay)
+    async def investigate(
+        self, job_id: UUID | str, *, by: str, note: str | None = None, version: int | None = None
+    ) -> int:
+        """Say that somebody looks into a dead job; returns the version of its letter.
 
-    async def resolve(self, job_id: UUID | str, *, by: str, reason: str) -> None:
-        """Close a dead job without running it, because the matter is settled."""
-        await self.jobs.stores.dead_letters.resolve(
-            to_id(job_id), actor=who(by), reason=why(reason), ignored=False
+        The letter stays open, with an owner and a note, and whoever says so next takes it over.
+        """
+        return await self.jobs.stores.dead_letters.investigate(
+            to_id(job_id), actor=who(by), note=None if note is None else why(note), version=version
         )
 
-    async def ignore(self, job_id: UUID | str, *, by: str, reason: str) -> None:
-        """Close a dead job without running it, because it does not matter."""
+    async def retry(
+        self,
+        job_id: UUID | str,
+        *,
+        by: str,
+        reason: str,
+        delay: timedelta | float | str = 0,
+        version: int | None = None,
+    ) -> None:
+        """Run a dead job again with a fresh budget of attempts; its history and its fence go on.
+
+        With the `version` of the letter that was read, raises LetterChanged when somebody has changed it since.
+        """
+        await self.jobs.retry(job_id, by=by, reason=reason, delay=delay, version=version)
+
+    async def resolve(self, job_id: UUID | str, *, by: str, reason: str, version: int | None = None) -> None:
+        """Close a dead job without running it, because the matter is settled; `version` as for `retry`."""
         await self.jobs.stores.dead_letters.resolve(
-            to_id(job_id), actor=who(by), reason=why(reason), ignored=True
+            to_id(job_id), actor=who(by), reason=why(reason), ignored=False, version=version
+        )
+
+    async def ignore(self, job_id: UUID | str, *, by: str, reason: str, version: int | None = None) -> None:
+        """Close a dead job without running it, because it does not matter; `version` as for `retry`."""
+        await self.jobs.stores.dead_letters.resolve(
+            to_id(job_id), actor=who(by), reason=why(reason), ignored=True, version=version
         )

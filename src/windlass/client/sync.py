@@ -108,11 +108,21 @@ class SyncJobs:
         self._loop.run(lambda: self._app.jobs.release(job_id, by=by), name="sync.jobs.release")
 
     def retry(
-        self, job_id: UUID | str, *, reason: str, by: str = "client", delay: timedelta | float | str = 0
+        self,
+        job_id: UUID | str,
+        *,
+        reason: str,
+        by: str = "client",
+        delay: timedelta | float | str = 0,
+        version: int | None = None,
     ) -> None:
-        """Give a dead job a fresh budget of attempts; raises WrongState unless it is dead."""
+        """Give a dead job a fresh budget of attempts; raises WrongState unless it is dead.
+
+        With the `version` of a dead letter, raises LetterChanged when somebody has changed it since.
+        """
         self._loop.run(
-            lambda: self._app.jobs.retry(job_id, reason=reason, by=by, delay=delay), name="sync.jobs.retry"
+            lambda: self._app.jobs.retry(job_id, reason=reason, by=by, delay=delay, version=version),
+            name="sync.jobs.retry",
         )
 
     def result(self, job_id: UUID | str, *, timeout: timedelta | float | None = None) -> Any:
@@ -144,24 +154,47 @@ class SyncDeadLetters:
         """Every death of one job, newest first."""
         return self._loop.run(lambda: self._app.dead_letters.of_job(job_id), name="sync.dead_letters.of_job")
 
-    def retry(self, job_id: UUID | str, *, by: str, reason: str, delay: timedelta | float | str = 0) -> None:
-        """Run a dead job again with a fresh budget of attempts; its history and its fence go on."""
+    def investigate(
+        self, job_id: UUID | str, *, by: str, note: str | None = None, version: int | None = None
+    ) -> int:
+        """Say that somebody looks into a dead job; returns the version of its letter.
+
+        The letter stays open, with an owner and a note, and whoever says so next takes it over.
+        """
+        return self._loop.run(
+            lambda: self._app.dead_letters.investigate(job_id, by=by, note=note, version=version),
+            name="sync.dead_letters.investigate",
+        )
+
+    def retry(
+        self,
+        job_id: UUID | str,
+        *,
+        by: str,
+        reason: str,
+        delay: timedelta | float | str = 0,
+        version: int | None = None,
+    ) -> None:
+        """Run a dead job again with a fresh budget of attempts; its history and its fence go on.
+
+        With the `version` of the letter that was read, raises LetterChanged when somebody has changed it since.
+        """
         self._loop.run(
-            lambda: self._app.dead_letters.retry(job_id, by=by, reason=reason, delay=delay),
+            lambda: self._app.dead_letters.retry(job_id, by=by, reason=reason, delay=delay, version=version),
             name="sync.dead_letters.retry",
         )
 
-    def resolve(self, job_id: UUID | str, *, by: str, reason: str) -> None:
-        """Close a dead job without running it, because the matter is settled."""
+    def resolve(self, job_id: UUID | str, *, by: str, reason: str, version: int | None = None) -> None:
+        """Close a dead job without running it, because the matter is settled; `version` as for `retry`."""
         self._loop.run(
-            lambda: self._app.dead_letters.resolve(job_id, by=by, reason=reason),
+            lambda: self._app.dead_letters.resolve(job_id, by=by, reason=reason, version=version),
             name="sync.dead_letters.resolve",
         )
 
-    def ignore(self, job_id: UUID | str, *, by: str, reason: str) -> None:
-        """Close a dead job without running it, because it does not matter."""
+    def ignore(self, job_id: UUID | str, *, by: str, reason: str, version: int | None = None) -> None:
+        """Close a dead job without running it, because it does not matter; `version` as for `retry`."""
         self._loop.run(
-            lambda: self._app.dead_letters.ignore(job_id, by=by, reason=reason),
+            lambda: self._app.dead_letters.ignore(job_id, by=by, reason=reason, version=version),
             name="sync.dead_letters.ignore",
         )
 

@@ -185,12 +185,25 @@ class DeadLetters(Protocol):
         """Every death of one job, newest first."""
         ...
 
-    async def retry(self, job_id: JobId, *, actor: str, reason: str, delay: timedelta) -> str:
-        """Give a dead job a fresh budget; returns its queue. Raises WrongState unless it is dead."""
+    async def investigate(
+        self, job_id: JobId, *, actor: str, note: str | None, version: int | None = None
+    ) -> int:
+        """Put a name on a dead job's letter; returns the letter's version. Raises as `retry` does."""
         ...
 
-    async def resolve(self, job_id: JobId, *, actor: str, reason: str, ignored: bool) -> None:
-        """Close a dead job without running it. Raises WrongState unless it is dead."""
+    async def retry(
+        self, job_id: JobId, *, actor: str, reason: str, delay: timedelta, version: int | None = None
+    ) -> str:
+        """Give a dead job a fresh budget; returns its queue.
+
+        Raises WrongState unless it is dead, LetterChanged when a version is given and the letter has another.
+        """
+        ...
+
+    async def resolve(
+        self, job_id: JobId, *, actor: str, reason: str, ignored: bool, version: int | None = None
+    ) -> None:
+        """Close a dead job without running it. Raises as `retry` does."""
         ...
 
 

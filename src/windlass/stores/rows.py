@@ -193,9 +193,12 @@ def dead_letter(row: Row) -> DeadLetter:
         died_at=moment(row["died_at"]),
         status=row["status"],
         owner=row["owner"],
+        note=row["note"],
         resolution=row["resolution"],
         resolved_by=row["resolved_by"],
         resolved_at=maybe_moment(row["resolved_at"]),
+        changed_by=row["changed_by"],
+        changed_at=maybe_moment(row["changed_at"]),
         version=row["version"],
     )
 

@@ -1,6 +1,6 @@
 -- Open dead letters, newest first.
 SELECT job_id, lease_epoch, tenant, kind, queue, reason, error, attempts, first_attempted_at, died_at, status, owner,
-       resolution, resolved_by, resolved_at, version
+       note, resolution, resolved_by, resolved_at, changed_by, changed_at, version
 FROM windlass.dead_letters
 WHERE status IN ('new', 'investigating')
   AND (CAST(:kind AS text) IS NULL OR kind = :kind)

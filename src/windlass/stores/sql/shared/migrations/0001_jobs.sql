@@ -149,12 +149,16 @@ CREATE TABLE windlass.dead_letters (
     died_at {timestamp} NOT NULL,
     status text NOT NULL DEFAULT 'new',
     owner text,
+    note text,
     resolution text,
     resolved_by text,
     resolved_at {timestamp},
+    changed_by text,
+    changed_at {timestamp},
     version integer NOT NULL DEFAULT 1,
     PRIMARY KEY (job_id, lease_epoch),
     CONSTRAINT known_status CHECK (status IN ('new', 'investigating', 'resolved', 'ignored', 'retried')),
+    CONSTRAINT investigation_has_owner CHECK (status <> 'investigating' OR owner IS NOT NULL),
     CONSTRAINT resolution_has_author CHECK (
         status IN ('new', 'investigating')
         OR (resolution IS NOT NULL AND resolved_by IS NOT NULL AND resolved_at IS NOT NULL)

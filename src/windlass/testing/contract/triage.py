@@ -1,0 +1,132 @@
+"""Triage: who looks into which dead job, what died of the same cause, and deciding about many."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from windlass.errors import JobNotFound, LetterChanged, WrongState
+from windlass.job import JobId
+from windlass.records import DeadLetter
+from windlass.states import State
+from windlass.testing.contract.support import MINUTE, Store
+
+
+async def letter_of(store: Store, job_id: JobId) -> DeadLetter:
+    """The newest letter of a job."""
+    return (await store.stores.dead_letters.of_job(job_id))[0]
+
+
+async def test_a_letter_under_investigation_is_open_and_has_an_owner(store: Store) -> None:
+    """ENG-068."""
+    job_id = await store.dead()
+    store.later(MINUTE)
+
+    version = await store.investigate(job_id, by="bea", note="asked the warehouse")
+
+    letter = await letter_of(store, job_id)
+    assert (letter.status, letter.owner, letter.note) == ("investigating", "bea", "asked the warehouse")
+    assert (letter.changed_by, letter.changed_at, letter.version) == ("bea", store.now(), version)
+    assert await store.state(job_id) is State.DEAD
+    assert await store.stores.dead_letters.open(kind=None, queue=None, tenant=None, limit=10) == [letter]
+
+
+async def test_an_investigation_is_written_down(store: Store) -> None:
+    job_id = await store.dead(tenant="acme")
+
+    await store.investigate(job_id, by="bea", note="asked the warehouse")
+
+    entry = (await store.stores.audit.of_job(job_id))[-1]
+    assert (entry.actor, entry.action, entry.tenant) == ("bea", "job.investigate", "acme")
+    assert (entry.from_state, entry.to_state, entry.reason) == ("dead", "dead", "asked the warehouse")
+
+
+async def test_who_takes_an_investigation_over_keeps_its_note(store: Store) -> None:
+    job_id = await store.dead()
+    await store.investigate(job_id, by="bea", note="asked the warehouse")
+
+    await store.investigate(job_id, by="cem")
+
+    letter = await letter_of(store, job_id)
+    assert (letter.owner, letter.note) == ("cem", "asked the warehouse")
+
+
+async def test_a_closed_letter_keeps_its_owner(store: Store) -> None:
+    job_id = await store.dead()
+    await store.investigate(job_id, by="bea")
+
+    await store.resolve(job_id, by="cem")
+
+    letter = await letter_of(store, job_id)
+    assert (letter.status, letter.owner, letter.resolved_by) == ("resolved", "bea", "cem")
+
+
+@pytest.mark.parametrize("verb", ["investigate", "retry", "resolve"])
+async def test_a_decision_on_old_facts_is_refused_with_who_and_when(store: Store, verb: str) -> None:
+    """Nothing is written by the one who is late, neither to the job nor to the audit trail."""
+    job_id = await store.dead()
+    seen = await letter_of(store, job_id)
+    store.later(MINUTE)
+    await store.investigate(job_id, by="bea")
+    before = await store.stores.audit.of_job(job_id)
+    decide: Any = {"investigate": store.investigate, "retry": store.retry, "resolve": store.resolve}[verb]
+
+    with pytest.raises(LetterChanged, match=r"changed by bea at .* is investigating now") as refused:
+        await decide(job_id, version=seen.version)
+
+    assert (refused.value.by, refused.value.at) == ("bea", store.now())
+    assert await store.state(job_id) is State.DEAD
+    assert (await letter_of(store, job_id)).owner == "bea"
+    assert await store.stores.audit.of_job(job_id) == before
+
+
+async def test_a_decision_on_the_newest_version_stands(store: Store) -> None:
+    job_id = await store.dead()
+    version = await store.investigate(job_id, by="bea")
+
+    await store.resolve(job_id, version=version)
+
+    assert (await letter_of(store, job_id)).status == "resolved"
+
+
+async def test_of_two_who_close_the_same_version_one_is_told_who_was_faster(store: Store) -> None:
+    """The audit trail has the action that happened, and no other."""
+    job_id = await store.dead()
+    version = (await letter_of(store, job_id)).version
+    before = len(await store.stores.audit.of_job(job_id))
+
+    outcomes = await asyncio.gather(
+        store.resolve(job_id, by="bea", version=version),
+        store.resolve(job_id, by="cem", version=version),
+        return_exceptions=True,
+    )
+
+    [refused] = [outcome for outcome in outcomes if outcome is not None]
+    winner = (await letter_of(store, job_id)).resolved_by
+    assert isinstance(refused, LetterChanged)
+    assert (refused.by, refused.status) == (winner, "resolved")
+    assert [entry.actor for entry in (await store.stores.audit.of_job(job_id))[before:]] == [winner]
+
+
+async def test_a_version_of_an_earlier_death_does_not_decide_about_the_next(store: Store) -> None:
+    job_id = await store.dead()
+    version = (await letter_of(store, job_id)).version
+    await store.retry(job_id)
+    await store.fail_for_good(await store.claim_one())
+
+    with pytest.raises(LetterChanged):
+        await store.resolve(job_id, version=version)
+
+    assert await store.state(job_id) is State.DEAD
+
+
+async def test_only_a_dead_job_is_investigated(store: Store) -> None:
+    resolved = await store.dead()
+    await store.resolve(resolved)
+
+    with pytest.raises(WrongState, match=r"cannot investigate job .* it is resolved, not dead"):
+        await store.investigate(resolved)
+    with pytest.raises(JobNotFound):
+        await store.investigate(JobId(store.new_id()))
