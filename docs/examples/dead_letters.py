@@ -32,6 +32,13 @@ async def looks() -> None:
         print(letter.job_id, letter.reason, "after", letter.attempts, "attempts")
 
 
+async def groups() -> None:
+    for group in await app.dead_letters.groups():
+        print(group.letters, group.kind, group.error_type, group.message)
+        for letter in await app.dead_letters.open(fingerprint=group.fingerprint):
+            print("  ", letter.job_id)
+
+
 async def investigates() -> None:
     [letter] = await app.dead_letters.open(kind="push")
 
@@ -69,7 +76,7 @@ async def gives_up() -> None:
 
 async def main() -> None:
     async with app.working():
-        for step in (dies, looks, investigates, decides, gives_up):
+        for step in (dies, looks, groups, investigates, decides, gives_up):
             await step()
     await app.close()
 

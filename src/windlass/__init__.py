@@ -45,7 +45,7 @@ from windlass.job import Attempt, Job, JobId
 from windlass.logs import configure as configure_logging
 from windlass.policy import ClassRule
 from windlass.profile import PriorityScale, Profile
-from windlass.records import DeadLetter, JobFilter
+from windlass.records import DeadLetter, JobFilter, LetterGroup
 from windlass.states import State
 from windlass.version import VERSION as __version__
 from windlass.worker.worker import Worker
@@ -81,6 +81,7 @@ __all__ = [
     "JobNotFound",
     "KeyTaken",
     "LetterChanged",
+    "LetterGroup",
     "OutcomeUnknown",
     "PriorityScale",
     "Profile",

@@ -122,6 +122,7 @@ class DeadLetter:
     kind: str
     queue: str
     reason: str
+    fingerprint: str
     error: dict[str, Any] | None
     attempts: int
     first_attempted_at: datetime | None
@@ -135,6 +136,20 @@ class DeadLetter:
     changed_by: str | None
     changed_at: datetime | None
     version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterGroup:
+    """Open dead letters that have most likely the same cause; `job_id` and `message` are of the newest."""
+
+    fingerprint: str
+    kind: str
+    error_type: str
+    message: str
+    letters: int
+    first_died_at: datetime
+    last_died_at: datetime
+    job_id: JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

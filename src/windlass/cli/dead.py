@@ -12,8 +12,14 @@ from windlass.cli.defaults import with_default
 from windlass.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from windlass.records import DeadLetter
+    from windlass.records import DeadLetter, LetterGroup
 
+FingerprintOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fingerprint", metavar="TEXT", help="Only deaths of this cause, see 'windlass dead groups'."
+    ),
+]
 VersionOption = Annotated[
     int | None,
     typer.Option("--version", metavar="NUMBER", help="Only if the letter still has this version."),
@@ -31,10 +37,15 @@ def list_open(
     kind: Annotated[str | None, typer.Option(help="Only jobs of this kind.")] = None,
     queue: Annotated[str | None, typer.Option(help="Only jobs of this queue.")] = None,
     tenant: Annotated[str | None, typer.Option(help="Only jobs of this tenant.")] = None,
+    fingerprint: FingerprintOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
 ) -> None:
     """List dead jobs that nobody has decided about, newest first."""
-    found = session.run(lambda app: app.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit))
+    found = session.run(
+        lambda app: app.dead_letters.open(
+            kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+        )
+    )
     headings = ("job", "kind", "queue", "died", "runs", "why", "owner", "error")
 
     def view() -> None:
@@ -44,6 +55,30 @@ def list_open(
             printing.line("No dead jobs.", style="green")
 
     session.show({"dead_letters": found}, view)
+
+
+@dead.command()
+@command
+def groups(
+    session: Session,
+    kind: Annotated[str | None, typer.Option(help="Only jobs of this kind.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Only jobs of this queue.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only jobs of this tenant.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+) -> None:
+    """List the causes of open dead jobs, the most frequent first."""
+    found = session.run(
+        lambda app: app.dead_letters.groups(kind=kind, queue=queue, tenant=tenant, limit=limit)
+    )
+    headings = ("fingerprint", "jobs", "kind", "first", "last", "error")
+
+    def view() -> None:
+        if found:
+            printing.table(headings, [_group_row(group) for group in found], right=("jobs",))
+        else:
+            printing.line("No dead jobs.", style="green")
+
+    session.show({"groups": found}, view)
 
 
 @dead.command()
@@ -134,6 +169,12 @@ def _row(letter: DeadLetter) -> tuple[printing.Cell, ...]:
     return (str(letter.job_id), letter.kind, letter.queue, died, runs, letter.reason, owner, said[:120])
 
 
+def _group_row(group: LetterGroup) -> tuple[printing.Cell, ...]:
+    said = f"{group.error_type}: {group.message}" if group.error_type else group.message
+    first, last = printing.ago(group.first_died_at), printing.ago(group.last_died_at)
+    return (group.fingerprint, str(group.letters), group.kind, first, last, said[:120])
+
+
 def _letter(letter: DeadLetter) -> None:
     printing.line(f"{letter.kind} {letter.job_id}", style="bold")
     printing.fields(
@@ -143,6 +184,7 @@ def _letter(letter: DeadLetter) -> None:
             ("note", letter.note),
             ("version", str(letter.version)),
             ("reason", letter.reason),
+            ("fingerprint", letter.fingerprint),
             ("queue", letter.queue),
             ("tenant", letter.tenant),
             ("runs", str(letter.attempts)),

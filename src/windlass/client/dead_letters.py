@@ -9,7 +9,7 @@ from uuid import UUID
 from windlass.client.arguments import job_id as to_id
 from windlass.client.arguments import who, why
 from windlass.client.jobs import Jobs
-from windlass.records import DeadLetter
+from windlass.records import DeadLetter, LetterGroup
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,28 @@ class DeadLetters:
         kind: str | None = None,
         queue: str | None = None,
         tenant: str | None = None,
+        fingerprint: str | None = None,
         limit: int = 100,
     ) -> list[DeadLetter]:
         """Dead letters nobody has closed, newest first."""
-        stores = self.jobs.stores
-        return await stores.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit)
+        return await self.jobs.stores.dead_letters.open(
+            kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+        )
+
+    async def groups(
+        self,
+        *,
+        kind: str | None = None,
+        queue: str | None = None,
+        tenant: str | None = None,
+        limit: int = 100,
+    ) -> list[LetterGroup]:
+        """Dead letters nobody has closed, by their cause, the most frequent first.
+
+        Two deaths have the same cause when kind, class and type of the error, the place in your code and the
+        message agree; numbers, ids, quoted texts and paths in the message do not count.
+        """
+        return await self.jobs.stores.dead_letters.groups(kind=kind, queue=queue, tenant=tenant, limit=limit)
 
     async def of_job(self, job_id: UUID | str) -> list[DeadLetter]:
         """Every death of one job, newest first."""

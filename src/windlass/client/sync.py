@@ -22,7 +22,16 @@ from windlass.handle import JobHandle
 from windlass.handler import JobArgs
 from windlass.job import Attempt, Job
 from windlass.options import NO_OPTIONS, JobOptions
-from windlass.records import AuditEntry, DeadLetter, JobFilter, KindRecord, Pause, QueueCount, WorkerRecord
+from windlass.records import (
+    AuditEntry,
+    DeadLetter,
+    JobFilter,
+    KindRecord,
+    LetterGroup,
+    Pause,
+    QueueCount,
+    WorkerRecord,
+)
 from windlass.states import State
 
 
@@ -142,12 +151,33 @@ class SyncDeadLetters:
         kind: str | None = None,
         queue: str | None = None,
         tenant: str | None = None,
+        fingerprint: str | None = None,
         limit: int = 100,
     ) -> list[DeadLetter]:
         """Dead letters nobody has closed, newest first."""
         return self._loop.run(
-            lambda: self._app.dead_letters.open(kind=kind, queue=queue, tenant=tenant, limit=limit),
+            lambda: self._app.dead_letters.open(
+                kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+            ),
             name="sync.dead_letters.open",
+        )
+
+    def groups(
+        self,
+        *,
+        kind: str | None = None,
+        queue: str | None = None,
+        tenant: str | None = None,
+        limit: int = 100,
+    ) -> list[LetterGroup]:
+        """Dead letters nobody has closed, by their cause, the most frequent first.
+
+        Two deaths have the same cause when kind, class and type of the error, the place in your code and the
+        message agree; numbers, ids, quoted texts and paths in the message do not count.
+        """
+        return self._loop.run(
+            lambda: self._app.dead_letters.groups(kind=kind, queue=queue, tenant=tenant, limit=limit),
+            name="sync.dead_letters.groups",
         )
 
     def of_job(self, job_id: UUID | str) -> list[DeadLetter]:

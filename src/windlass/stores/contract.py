@@ -17,6 +17,7 @@ from windlass.records import (
     Engine,
     JobFilter,
     KindRecord,
+    LetterGroup,
     NewWorker,
     Pause,
     QueueCount,
@@ -176,9 +177,21 @@ class DeadLetters(Protocol):
     """Jobs that a person must look at."""
 
     async def open(
-        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+        self,
+        *,
+        kind: str | None,
+        queue: str | None,
+        tenant: str | None,
+        limit: int,
+        fingerprint: str | None = None,
     ) -> list[DeadLetter]:
         """Dead letters nobody has closed, newest first."""
+        ...
+
+    async def groups(
+        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+    ) -> list[LetterGroup]:
+        """Dead letters nobody has closed, by their cause, the most frequent first."""
         ...
 
     async def of_job(self, job_id: JobId) -> list[DeadLetter]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from windlass.errors import JobNotFound, KeyTaken, LetterChanged, StoreConflict, WrongState
 from windlass.job import JobId
-from windlass.records import DeadLetter
+from windlass.records import DeadLetter, LetterGroup
 from windlass.states import State
 from windlass.stores import audit, rows
 from windlass.stores.database import Connection, Lane
@@ -23,10 +23,26 @@ class DeadLetterStore:
     lane: Lane
 
     async def open(
-        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+        self,
+        *,
+        kind: str | None,
+        queue: str | None,
+        tenant: str | None,
+        limit: int,
+        fingerprint: str | None = None,
     ) -> list[DeadLetter]:
-        found = await self.lane.fetch("dead_letters/open", kind=kind, queue=queue, tenant=tenant, limit=limit)
+        found = await self.lane.fetch(
+            "dead_letters/open", kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+        )
         return [rows.dead_letter(row) for row in found]
+
+    async def groups(
+        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+    ) -> list[LetterGroup]:
+        found = await self.lane.fetch(
+            "dead_letters/groups", kind=kind, queue=queue, tenant=tenant, limit=limit
+        )
+        return [rows.letter_group(row) for row in found]
 
     async def of_job(self, job_id: JobId) -> list[DeadLetter]:
         return [rows.dead_letter(row) for row in await self.lane.fetch("dead_letters/of_job", id=job_id)]

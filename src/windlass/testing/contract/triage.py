@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from windlass.errors import JobNotFound, LetterChanged, WrongState
 from windlass.job import JobId
+from windlass.outcome import Fail
 from windlass.records import DeadLetter
 from windlass.states import State
-from windlass.testing.contract.support import MINUTE, Store
+from windlass.testing.contract.support import BOOM, MINUTE, Store
 
 
 async def letter_of(store: Store, job_id: JobId) -> DeadLetter:
@@ -130,3 +132,76 @@ async def test_only_a_dead_job_is_investigated(store: Store) -> None:
         await store.investigate(resolved)
     with pytest.raises(JobNotFound):
         await store.investigate(JobId(store.new_id()))
+
+
+async def died_of(store: Store, message: str, **options: Any) -> JobId:
+    """A job that died with this message."""
+    claim = await store.claimed(**options)
+    await store.end(claim, Fail(replace(BOOM, message=message), hopeless=True))
+    return claim.id
+
+
+async def test_deaths_that_differ_in_particulars_have_one_cause(store: Store) -> None:
+    """ENG-072."""
+    first_died_at = store.now()
+    await died_of(store, "order 17 has no address")
+    store.later(MINUTE)
+    other = await died_of(store, "the warehouse does not answer")
+    store.later(MINUTE)
+    newest = await died_of(store, "order 2048 has no address")
+
+    often, once = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+
+    assert (often.kind, often.error_type, often.letters) == ("report", "ValueError", 2)
+    assert (often.message, often.job_id) == ("order 2048 has no address", newest)
+    assert (often.first_died_at, often.last_died_at) == (first_died_at, store.now())
+    assert (once.letters, once.job_id) == (1, other)
+
+
+async def test_a_group_is_listed_by_its_fingerprint(store: Store) -> None:
+    order = await died_of(store, "order 17 has no address")
+    await died_of(store, "the warehouse does not answer")
+    cause = (await letter_of(store, order)).fingerprint
+
+    letters = await store.stores.dead_letters.open(
+        kind=None, queue=None, tenant=None, fingerprint=cause, limit=10
+    )
+
+    assert [letter.job_id for letter in letters] == [order]
+
+
+async def test_groups_can_be_narrowed_and_show_no_example_from_elsewhere(store: Store) -> None:
+    acme = await died_of(store, "order 1", tenant="acme")
+    store.later(MINUTE)
+    await died_of(store, "order 2", tenant="other")
+    mail = await died_of(store, "order 3", queue="mail")
+    welcome = await died_of(store, "order 4", kind="welcome")
+
+    async def found(**narrowed: str | None) -> list[tuple[int, JobId]]:
+        asked = {"kind": None, "queue": None, "tenant": None, **narrowed}
+        groups = await store.stores.dead_letters.groups(**asked, limit=10)
+        return [(group.letters, group.job_id) for group in groups]
+
+    assert await found(tenant="acme") == [(1, acme)]
+    assert await found(queue="mail") == [(1, mail)]
+    assert await found(kind="welcome") == [(1, welcome)]
+
+
+async def test_closed_letters_are_in_no_group(store: Store) -> None:
+    await store.resolve(await store.dead())
+    await store.investigate(await store.dead())
+
+    [group] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+
+    assert group.letters == 1
+
+
+async def test_a_death_without_an_error_is_grouped_by_its_reason(store: Store) -> None:
+    for _ in range(2):
+        await store.enqueue(deadline_in=MINUTE)
+    store.later(2 * MINUTE)
+    await store.stores.upkeep.miss_deadlines(limit=10)
+
+    [group] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+
+    assert (group.letters, group.error_type, group.message) == (2, "", "deadline")

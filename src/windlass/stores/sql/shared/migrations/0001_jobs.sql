@@ -143,6 +143,7 @@ CREATE TABLE windlass.dead_letters (
     kind text NOT NULL,
     queue text NOT NULL,
     reason text NOT NULL,
+    fingerprint {word} NOT NULL DEFAULT '',
     error {json},
     attempts integer NOT NULL,
     first_attempted_at {timestamp},
@@ -167,6 +168,9 @@ CREATE TABLE windlass.dead_letters (
 
 CREATE INDEX dead_letters_open ON windlass.dead_letters (died_at, job_id)
 WHERE status IN ('new', 'investigating');
+
+CREATE INDEX dead_letters_cause ON windlass.dead_letters (fingerprint, died_at, job_id)
+WHERE status IN ('new', 'investigating') AND fingerprint <> '';
 
 CREATE TABLE windlass.kinds (
     kind text NOT NULL PRIMARY KEY,
