@@ -2,8 +2,9 @@
 
 import asyncio
 from contextlib import suppress
+from datetime import timedelta
 
-from windlass import Backoff, JobDead, LetterChanged, State, Windlass
+from windlass import Backoff, JobDead, LetterChanged, LetterFilter, State, Windlass
 
 app = Windlass()
 is_down = True
@@ -74,9 +75,18 @@ async def gives_up() -> None:
         print(entry.actor, entry.action, entry.reason)
 
 
+async def many() -> None:
+    yesterdays = LetterFilter(kind="push", older_than=timedelta(days=1))
+    print(await app.dead_letters.count(yesterdays), "would be retried")
+
+    decided = await app.dead_letters.retry_all(yesterdays, by="ada", reason="the warehouse is back", pace=50)
+
+    print(decided.done, "run again,", decided.skipped, "skipped")
+
+
 async def main() -> None:
     async with app.working():
-        for step in (dies, looks, groups, investigates, decides, gives_up):
+        for step in (dies, looks, groups, investigates, decides, gives_up, many):
             await step()
     await app.close()
 

@@ -45,7 +45,7 @@ from windlass.job import Attempt, Job, JobId
 from windlass.logs import configure as configure_logging
 from windlass.policy import ClassRule
 from windlass.profile import PriorityScale, Profile
-from windlass.records import DeadLetter, JobFilter, LetterGroup
+from windlass.records import DeadLetter, Decided, JobFilter, LetterFilter, LetterGroup
 from windlass.states import State
 from windlass.version import VERSION as __version__
 from windlass.worker.worker import Worker
@@ -58,6 +58,7 @@ __all__ = [
     "ClassRule",
     "Context",
     "DeadLetter",
+    "Decided",
     "ErrorClass",
     "Finding",
     "Handler",
@@ -81,6 +82,7 @@ __all__ = [
     "JobNotFound",
     "KeyTaken",
     "LetterChanged",
+    "LetterFilter",
     "LetterGroup",
     "OutcomeUnknown",
     "PriorityScale",

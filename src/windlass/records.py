@@ -139,6 +139,33 @@ class DeadLetter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LetterFilter:
+    """Which open dead letters a decision is about; every field left out lets all through."""
+
+    kind: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    fingerprint: str | None = None
+    older_than: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LetterMark:
+    """Where a walk through open dead letters, oldest first, has come to."""
+
+    died_at: datetime
+    job_id: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What came of a decision about many dead letters; skipped are those that others decided, or whose key is taken."""
+
+    done: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LetterGroup:
     """Open dead letters that have most likely the same cause; `job_id` and `message` are of the newest."""
 

@@ -395,6 +395,16 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return {"id": (await ids_of(tables, "available", 1))[0]}
         case "dead_letters/open":
             return {"kind": None, "queue": None, "tenant": None, "fingerprint": None, "limit": BATCH}
+        case "dead_letters/next_open":
+            narrowed = dict.fromkeys(("kind", "queue", "tenant", "fingerprint"))
+            now = datetime.now(UTC)
+            return {
+                **narrowed,
+                "died_until": now,
+                "after_died_at": now - DAY,
+                "after_job_id": NIL,
+                "limit": BATCH,
+            }
         case "dead_letters/groups":
             return {"kind": None, "queue": None, "tenant": None, "limit": BATCH}
         case "keys/find_active":
@@ -433,6 +443,7 @@ HOT: dict[str, tuple[set[str], int]] = {
     "keys/find_active": ({"jobs_unique_active"}, 1),
     "dead_letters/record": ({"jobs_pkey"}, 2 * BATCH),
     "dead_letters/open": ({"dead_letters_open"}, 0),
+    "dead_letters/next_open": ({"dead_letters_open"}, 0),
     "dead_letters/groups": ({"dead_letters_cause"}, 0),
 }
 

@@ -440,6 +440,9 @@ def test_dead_jobs_are_listed_shown_retried_and_resolved(shop: Shop) -> None:
     assert shop.json("dead")["dead_letters"] == []
     assert shop.json("dead", job_id)["dead_letters"][0]["resolution"] == "sent by hand"
     assert "cannot retry" in shop.refused("dead", "retry", job_id, "--reason", "x", "--app", "shop:app")
+    assert shop.json("dead", "retry", "--all", "--dry-run", "--reason", "x")["letters"] == 0
+    assert shop.json("dead", "resolve", "--all", "--kind", "broken", "--reason", "x")["done"] == 0
+    assert "say which" in shop.refused("dead", "retry", "--reason", "x", "--app", "shop:app")
 
 
 def test_a_list_goes_on_where_it_ended(shop: Shop) -> None:

@@ -9,17 +9,24 @@ import typer
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, DelayOption, JobArgument, ReasonOption, actor
 from windlass.cli.defaults import with_default
+from windlass.cli.many_dead import (
+    AllOption,
+    DryRunOption,
+    FingerprintOption,
+    KindOption,
+    Many,
+    MaybeJobArgument,
+    MostOption,
+    OlderOption,
+    PaceOption,
+    QueueOption,
+    TenantOption,
+)
 from windlass.cli.session import Session, command
 
 if TYPE_CHECKING:
     from windlass.records import DeadLetter, LetterGroup
 
-FingerprintOption = Annotated[
-    str | None,
-    typer.Option(
-        "--fingerprint", metavar="TEXT", help="Only deaths of this cause, see 'windlass dead groups'."
-    ),
-]
 VersionOption = Annotated[
     int | None,
     typer.Option("--version", metavar="NUMBER", help="Only if the letter still has this version."),
@@ -34,9 +41,9 @@ dead = typer.Typer(
 @command
 def list_open(
     session: Session,
-    kind: Annotated[str | None, typer.Option(help="Only jobs of this kind.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Only jobs of this queue.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="Only jobs of this tenant.")] = None,
+    kind: KindOption = None,
+    queue: QueueOption = None,
+    tenant: TenantOption = None,
     fingerprint: FingerprintOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
 ) -> None:
@@ -61,9 +68,9 @@ def list_open(
 @command
 def groups(
     session: Session,
-    kind: Annotated[str | None, typer.Option(help="Only jobs of this kind.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Only jobs of this queue.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="Only jobs of this tenant.")] = None,
+    kind: KindOption = None,
+    queue: QueueOption = None,
+    tenant: TenantOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
 ) -> None:
     """List the causes of open dead jobs, the most frequent first."""
@@ -117,33 +124,73 @@ def investigate(
 @command
 def retry(
     session: Session,
-    job_id: JobArgument,
     reason: ReasonOption,
+    job_id: MaybeJobArgument = None,
+    every: AllOption = False,
+    kind: KindOption = None,
+    queue: QueueOption = None,
+    tenant: TenantOption = None,
+    fingerprint: FingerprintOption = None,
+    older_than: OlderOption = None,
+    limit: MostOption = None,
+    pace: PaceOption = None,
+    dry_run: DryRunOption = False,
     by: ByOption = None,
     delay: DelayOption = None,
     version: VersionOption = None,
 ) -> None:
-    """Run a dead job again, with a fresh budget of attempts."""
+    """Run a dead job again, with a fresh budget of attempts, or with --all every one that the options let through."""
+    many = Many(every, kind, queue, tenant, fingerprint, older_than, dry_run)
+    if many.is_asked(job_id):
+        many.decide(
+            session,
+            lambda app: app.dead_letters.retry_all(
+                many.filters(), by=actor(by), reason=reason, delay=delay or 0, limit=limit, pace=pace
+            ),
+            done="run again",
+        )
+        return
+    one = job_id or ""
     session.run(
         lambda app: app.dead_letters.retry(
-            job_id, by=actor(by), reason=reason, delay=delay or 0, version=version
+            one, by=actor(by), reason=reason, delay=delay or 0, version=version
         )
     )
-    session.tell(f"job {job_id} runs again{f' in {delay}' if delay else ''}", job_id=job_id)
+    session.tell(f"job {one} runs again{f' in {delay}' if delay else ''}", job_id=one)
 
 
 @dead.command()
 @command
 def resolve(
     session: Session,
-    job_id: JobArgument,
     reason: ReasonOption,
+    job_id: MaybeJobArgument = None,
+    every: AllOption = False,
+    kind: KindOption = None,
+    queue: QueueOption = None,
+    tenant: TenantOption = None,
+    fingerprint: FingerprintOption = None,
+    older_than: OlderOption = None,
+    limit: MostOption = None,
+    pace: PaceOption = None,
+    dry_run: DryRunOption = False,
     by: ByOption = None,
     version: VersionOption = None,
 ) -> None:
-    """Close a dead job without running it, because the matter is settled."""
-    session.run(lambda app: app.dead_letters.resolve(job_id, by=actor(by), reason=reason, version=version))
-    session.tell(f"job {job_id} is resolved", job_id=job_id)
+    """Close a dead job without running it, because the matter is settled, or with --all every one let through."""
+    many = Many(every, kind, queue, tenant, fingerprint, older_than, dry_run)
+    if many.is_asked(job_id):
+        many.decide(
+            session,
+            lambda app: app.dead_letters.resolve_all(
+                many.filters(), by=actor(by), reason=reason, limit=limit, pace=pace
+            ),
+            done="are resolved",
+        )
+        return
+    one = job_id or ""
+    session.run(lambda app: app.dead_letters.resolve(one, by=actor(by), reason=reason, version=version))
+    session.tell(f"job {one} is resolved", job_id=one)
 
 
 @dead.command()

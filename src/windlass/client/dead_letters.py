@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from windlass.client.arguments import job_id as to_id
 from windlass.client.arguments import who, why
+from windlass.client.deciding import died_until, in_chunks
 from windlass.client.jobs import Jobs
-from windlass.records import DeadLetter, LetterGroup
+from windlass.durations import duration
+from windlass.job import JobId
+from windlass.records import DeadLetter, Decided, LetterFilter, LetterGroup
+from windlass.wakeups.contract import LATER, queue_hint
 
 
 @dataclass(frozen=True)
@@ -88,3 +93,54 @@ class DeadLetters:
         await self.jobs.stores.dead_letters.resolve(
             to_id(job_id), actor=who(by), reason=why(reason), ignored=True, version=version
         )
+
+    async def count(self, filters: LetterFilter) -> int:
+        """How many open letters `retry_all` or `resolve_all` would be about."""
+        stores = self.jobs.stores
+        return await stores.dead_letters.count(filters, died_until=await died_until(stores, filters))
+
+    async def retry_all(
+        self,
+        filters: LetterFilter,
+        *,
+        by: str,
+        reason: str,
+        delay: timedelta | float | str = 0,
+        limit: int | None = None,
+        pace: float | None = None,
+    ) -> Decided:
+        """Retry every dead job the filter lets through, oldest first, at most `pace` a second.
+
+        It works in chunks, each a transaction of its own: stopped in the middle, it goes on when called again.
+        Jobs that somebody else decides meanwhile, or whose unique key is taken, are skipped.
+        """
+        actor, because, after = who(by), why(reason), duration(delay, field="delay")
+
+        async def decide(job_ids: Sequence[JobId]) -> int:
+            queues = await self.jobs.stores.dead_letters.retry_many(
+                job_ids, actor=actor, reason=because, delay=after
+            )
+            self.jobs.wakeups.send(*(queue_hint(queue) for queue in sorted(set(queues.values()))), LATER)
+            return len(queues)
+
+        return await in_chunks(self.jobs.stores, filters, decide, limit=limit, pace=pace, env=self.jobs.env)
+
+    async def resolve_all(
+        self,
+        filters: LetterFilter,
+        *,
+        by: str,
+        reason: str,
+        limit: int | None = None,
+        pace: float | None = None,
+    ) -> Decided:
+        """Close every dead job the filter lets through without running it, in the way of `retry_all`."""
+        actor, because = who(by), why(reason)
+
+        async def decide(job_ids: Sequence[JobId]) -> int:
+            closed = await self.jobs.stores.dead_letters.resolve_many(
+                job_ids, actor=actor, reason=because, ignored=False
+            )
+            return len(closed)
+
+        return await in_chunks(self.jobs.stores, filters, decide, limit=limit, pace=pace, env=self.jobs.env)

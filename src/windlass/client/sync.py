@@ -25,8 +25,10 @@ from windlass.options import NO_OPTIONS, JobOptions
 from windlass.records import (
     AuditEntry,
     DeadLetter,
+    Decided,
     JobFilter,
     KindRecord,
+    LetterFilter,
     LetterGroup,
     Pause,
     QueueCount,
@@ -226,6 +228,47 @@ class SyncDeadLetters:
         self._loop.run(
             lambda: self._app.dead_letters.ignore(job_id, by=by, reason=reason, version=version),
             name="sync.dead_letters.ignore",
+        )
+
+    def count(self, filters: LetterFilter) -> int:
+        """How many open letters `retry_all` or `resolve_all` would be about."""
+        return self._loop.run(lambda: self._app.dead_letters.count(filters), name="sync.dead_letters.count")
+
+    def retry_all(
+        self,
+        filters: LetterFilter,
+        *,
+        by: str,
+        reason: str,
+        delay: timedelta | float | str = 0,
+        limit: int | None = None,
+        pace: float | None = None,
+    ) -> Decided:
+        """Retry every dead job the filter lets through, oldest first, at most `pace` a second.
+
+        It works in chunks, each a transaction of its own: stopped in the middle, it goes on when called again.
+        Jobs that somebody else decides meanwhile, or whose unique key is taken, are skipped.
+        """
+        return self._loop.run(
+            lambda: self._app.dead_letters.retry_all(
+                filters, by=by, reason=reason, delay=delay, limit=limit, pace=pace
+            ),
+            name="sync.dead_letters.retry_all",
+        )
+
+    def resolve_all(
+        self,
+        filters: LetterFilter,
+        *,
+        by: str,
+        reason: str,
+        limit: int | None = None,
+        pace: float | None = None,
+    ) -> Decided:
+        """Close every dead job the filter lets through without running it, in the way of `retry_all`."""
+        return self._loop.run(
+            lambda: self._app.dead_letters.resolve_all(filters, by=by, reason=reason, limit=limit, pace=pace),
+            name="sync.dead_letters.resolve_all",
         )
 
 

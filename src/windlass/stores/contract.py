@@ -17,7 +17,9 @@ from windlass.records import (
     Engine,
     JobFilter,
     KindRecord,
+    LetterFilter,
     LetterGroup,
+    LetterMark,
     NewWorker,
     Pause,
     QueueCount,
@@ -217,6 +219,31 @@ class DeadLetters(Protocol):
         self, job_id: JobId, *, actor: str, reason: str, ignored: bool, version: int | None = None
     ) -> None:
         """Close a dead job without running it. Raises as `retry` does."""
+        ...
+
+    async def count(self, filters: LetterFilter, *, died_until: datetime) -> int:
+        """How many open dead letters there are, of those that died until then."""
+        ...
+
+    async def next_open(
+        self, filters: LetterFilter, *, died_until: datetime, after: LetterMark | None, limit: int
+    ) -> list[LetterMark]:
+        """The next of them, oldest first."""
+        ...
+
+    async def retry_many(
+        self, job_ids: Sequence[JobId], *, actor: str, reason: str, delay: timedelta
+    ) -> dict[JobId, str]:
+        """Give those that are dead a fresh budget, together; returns the queue of each.
+
+        A job whose unique key is taken stays dead and does not hold up the others.
+        """
+        ...
+
+    async def resolve_many(
+        self, job_ids: Sequence[JobId], *, actor: str, reason: str, ignored: bool
+    ) -> list[JobId]:
+        """Close those that are dead without running them, all or none; returns them."""
         ...
 
 

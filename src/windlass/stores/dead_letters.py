@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from windlass.errors import JobNotFound, KeyTaken, LetterChanged, StoreConflict, WrongState
 from windlass.job import JobId
-from windlass.records import DeadLetter, LetterGroup
+from windlass.records import DeadLetter, LetterFilter, LetterGroup, LetterMark
 from windlass.states import State
 from windlass.stores import audit, rows
 from windlass.stores.database import Connection, Lane
 from windlass.stores.jobs import refusal
 
 _NO_DELAY = timedelta(0)
+_START = LetterMark(datetime(1970, 1, 1, tzinfo=UTC), JobId(UUID(int=0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,24 @@ class DeadLetterStore:
     async def of_job(self, job_id: JobId) -> list[DeadLetter]:
         return [rows.dead_letter(row) for row in await self.lane.fetch("dead_letters/of_job", id=job_id)]
 
+    async def count(self, filters: LetterFilter, *, died_until: datetime) -> int:
+        found = await self.lane.fetch("dead_letters/count", died_until=died_until, **_narrowed(filters))
+        return int(found[0]["letters"])
+
+    async def next_open(
+        self, filters: LetterFilter, *, died_until: datetime, after: LetterMark | None, limit: int
+    ) -> list[LetterMark]:
+        mark = after or _START
+        found = await self.lane.fetch(
+            "dead_letters/next_open",
+            died_until=died_until,
+            after_died_at=mark.died_at,
+            after_job_id=mark.job_id,
+            limit=limit,
+            **_narrowed(filters),
+        )
+        return [LetterMark(rows.moment(row["died_at"]), rows.job_id(row["job_id"])) for row in found]
+
     async def investigate(
         self, job_id: JobId, *, actor: str, note: str | None, version: int | None = None
     ) -> int:
@@ -70,49 +92,108 @@ class DeadLetterStore:
     async def retry(
         self, job_id: JobId, *, actor: str, reason: str, delay: timedelta, version: int | None = None
     ) -> str:
-        values = {"job_id": job_id, "delay": delay, "no_delay": _NO_DELAY}
-        to_state = State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE
-        decision = _Decision(
-            "retry", "retried", actor=actor, reason=reason, to_state=to_state, version=version
-        )
+        decision = _retry(actor=actor, reason=reason, delay=delay, version=version)
         try:
-            return await self._close(job_id, values, decision)
+            return await self._close(job_id, decision)
         except StoreConflict as error:
             raise KeyTaken(job_id) from error
 
     async def resolve(
         self, job_id: JobId, *, actor: str, reason: str, ignored: bool, version: int | None = None
     ) -> None:
-        values = {"job_id": job_id, "why": reason}
-        status = "ignored" if ignored else "resolved"
-        decision = _Decision(
-            "resolve", status, actor=actor, reason=reason, to_state=State.RESOLVED, version=version
-        )
-        await self._close(job_id, values, decision)
+        await self._close(job_id, _resolve(actor=actor, reason=reason, ignored=ignored, version=version))
 
-    async def _close(self, job_id: JobId, values: dict[str, object], decision: _Decision) -> str:
+    async def retry_many(
+        self, job_ids: Sequence[JobId], *, actor: str, reason: str, delay: timedelta
+    ) -> dict[JobId, str]:
+        decision = _retry(actor=actor, reason=reason, delay=delay)
+        try:
+            return await self._close_many(job_ids, decision)
+        except StoreConflict:
+            # Some unique key is taken: all others come back, each alone.
+            queues: dict[JobId, str] = {}
+            for job_id in job_ids:
+                with suppress(StoreConflict):
+                    queues |= await self._close_many([job_id], decision)
+            return queues
+
+    async def resolve_many(
+        self, job_ids: Sequence[JobId], *, actor: str, reason: str, ignored: bool
+    ) -> list[JobId]:
+        return list(await self._close_many(job_ids, _resolve(actor=actor, reason=reason, ignored=ignored)))
+
+    async def _close(self, job_id: JobId, decision: _Decision) -> str:
         async with self.lane.transaction() as connection:
-            # The job before its letter, always: two who decide at once then wait for one another.
-            found = await connection.fetch_each(f"dead_letters/{decision.verb}", [values])
-            if not found:
+            queues = await decision.carry_out(connection, [job_id])
+            if not queues:
                 raise await _refusal(connection, job_id, asked=decision.verb, version=decision.version)
-            closed = await connection.fetch_each("dead_letters/close", [decision.of(job_id)])
-            if not closed and decision.version is not None:
-                raise await _refusal(connection, job_id, asked=decision.verb, version=decision.version)
-            await audit.record(connection, [decision.line(job_id, found[0]["tenant"])])
-            return str(found[0]["queue"])
+            return queues[job_id]
+
+    async def _close_many(self, job_ids: Sequence[JobId], decision: _Decision) -> dict[JobId, str]:
+        async with self.lane.transaction() as connection:
+            # In the order of ids, so that two who decide about the same jobs cannot block each other for ever.
+            return await decision.carry_out(connection, sorted(job_ids))
+
+
+def _narrowed(filters: LetterFilter) -> dict[str, str | None]:
+    return {
+        "kind": filters.kind,
+        "queue": filters.queue,
+        "tenant": filters.tenant,
+        "fingerprint": filters.fingerprint,
+    }
+
+
+def _retry(*, actor: str, reason: str, delay: timedelta, version: int | None = None) -> _Decision:
+    return _Decision(
+        verb="retry",
+        status="retried",
+        actor=actor,
+        reason=reason,
+        to_state=State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE,
+        version=version,
+        values={"delay": delay, "no_delay": _NO_DELAY},
+    )
+
+
+def _resolve(*, actor: str, reason: str, ignored: bool, version: int | None = None) -> _Decision:
+    return _Decision(
+        verb="resolve",
+        status="ignored" if ignored else "resolved",
+        actor=actor,
+        reason=reason,
+        to_state=State.RESOLVED,
+        version=version,
+        values={"why": reason},
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """What a person decided about dead jobs."""
+    """What a person decided about dead jobs; `values` are those of its statement besides the job."""
 
-    verb: str = field(kw_only=False)
-    status: str = field(kw_only=False)
+    verb: str
+    status: str
     actor: str
     reason: str
     to_state: State
-    version: int | None = None
+    version: int | None
+    values: Mapping[str, object]
+
+    async def carry_out(self, connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, str]:
+        """Close those that are dead, with letter and audit line; returns the queue of each.
+
+        Raises LetterChanged where a version was given and the letter has another.
+        """
+        # The job before its letter, always: two who decide at once then wait for one another.
+        asked = [{"job_id": job_id, **self.values} for job_id in job_ids]
+        found = await connection.fetch_each(f"dead_letters/{self.verb}", asked)
+        dead = {rows.job_id(row["id"]): row for row in found}
+        closed = await connection.fetch_each("dead_letters/close", [self.of(job_id) for job_id in dead])
+        if self.version is not None and len(closed) < len(dead):
+            raise await _refusal(connection, job_ids[0], asked=self.verb, version=self.version)
+        await audit.record(connection, [self.line(job_id, row["tenant"]) for job_id, row in dead.items()])
+        return {job_id: row["queue"] for job_id, row in dead.items()}
 
     def of(self, job_id: JobId) -> dict[str, object]:
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from windlass.errors import JobNotFound, LetterChanged, WrongState
 from windlass.job import JobId
 from windlass.outcome import Fail
-from windlass.records import DeadLetter
+from windlass.records import DeadLetter, LetterFilter
 from windlass.states import State
 from windlass.testing.contract.support import BOOM, MINUTE, Store
 
@@ -205,3 +206,88 @@ async def test_a_death_without_an_error_is_grouped_by_its_reason(store: Store) -
     [group] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
 
     assert (group.letters, group.error_type, group.message) == (2, "", "deadline")
+
+
+EVERYTHING = LetterFilter()
+
+
+async def test_open_letters_are_walked_through_oldest_first(store: Store) -> None:
+    died: list[JobId] = []
+    for _ in range(5):
+        died.append(await store.dead())
+        store.later(MINUTE)
+    letters, until = store.stores.dead_letters, store.now()
+
+    first = await letters.next_open(EVERYTHING, died_until=until, after=None, limit=2)
+    others = await letters.next_open(EVERYTHING, died_until=until, after=first[-1], limit=10)
+
+    assert [mark.job_id for mark in first + others] == died
+
+
+async def test_a_walk_keeps_to_its_filter_and_its_time(store: Store) -> None:
+    report = await store.dead()
+    welcome = await store.dead(kind="welcome")
+    mail = await store.dead(queue="mail")
+    acme = await store.dead(tenant="acme")
+    cause = (await letter_of(store, welcome)).fingerprint
+    until = store.now()
+    store.later(MINUTE)
+    await store.dead()
+
+    async def found(filters: LetterFilter) -> set[JobId]:
+        marks = await store.stores.dead_letters.next_open(filters, died_until=until, after=None, limit=10)
+        assert await store.stores.dead_letters.count(filters, died_until=until) == len(marks)
+        return {mark.job_id for mark in marks}
+
+    assert await found(LetterFilter(kind="welcome")) == {welcome}
+    assert await found(LetterFilter(queue="mail")) == {mail}
+    assert await found(LetterFilter(tenant="acme")) == {acme}
+    assert await found(LetterFilter(fingerprint=cause)) == {welcome}
+    assert await found(EVERYTHING) == {report, welcome, mail, acme}
+
+
+async def test_many_are_retried_together_and_each_is_written_down(store: Store) -> None:
+    dead = [await store.dead() for _ in range(3)]
+    resolved = await store.dead()
+    await store.resolve(resolved)
+
+    queues = await store.stores.dead_letters.retry_many(
+        [*dead, resolved], actor="ann", reason="fixed", delay=timedelta(0)
+    )
+
+    assert queues == dict.fromkeys(dead, "default")
+    assert await store.state(resolved) is State.RESOLVED
+    for job_id in dead:
+        entry = (await store.stores.audit.of_job(job_id))[-1]
+        assert (await store.state(job_id), (await letter_of(store, job_id)).status) == (
+            "available",
+            "retried",
+        )
+        assert (entry.actor, entry.action, entry.reason) == ("ann", "job.retry", "fixed")
+
+
+async def test_a_taken_key_does_not_hold_up_the_others(store: Store) -> None:
+    keyed = (await store.enqueue_keyed(unique_key="customer-7")).id
+    await store.fail_for_good(await store.claim_one())
+    await store.dead()
+    plain = await store.dead()
+    await store.enqueue_keyed(unique_key="customer-7", kind="other")
+
+    queues = await store.stores.dead_letters.retry_many(
+        [keyed, plain], actor="ann", reason="fixed", delay=timedelta(0)
+    )
+
+    assert set(queues) == {plain}
+    assert (await store.state(keyed), (await letter_of(store, keyed)).status) == (State.DEAD, "new")
+
+
+async def test_many_are_closed_together(store: Store) -> None:
+    dead = [await store.dead() for _ in range(3)]
+    await store.retry(dead[0])
+
+    closed = await store.stores.dead_letters.resolve_many(
+        dead, actor="ann", reason="sent by hand", ignored=False
+    )
+
+    assert set(closed) == set(dead[1:])
+    assert [await store.state(job_id) for job_id in dead] == ["available", "resolved", "resolved"]
