@@ -9,7 +9,7 @@ import pytest
 from windlass import Decided, JobDead, LetterFilter, Windlass
 from windlass.client.deciding import in_chunks
 from windlass.env import Env
-from windlass.errors import InvalidPolicy
+from windlass.errors import InvalidArguments, InvalidPolicy
 from windlass.job import JobId
 
 EVERYTHING = LetterFilter()
@@ -76,3 +76,16 @@ async def test_groups_gather_what_the_numbers_tell_apart(app: Windlass) -> None:
     [group] = await app.dead_letters.groups(kind="broken")
 
     assert (group.letters, group.error_type) == (7, "ValueError")
+
+
+async def test_other_arguments_are_held_against_the_signature(app: Windlass) -> None:
+    [letter, *_] = await app.dead_letters.open()
+
+    with pytest.raises(InvalidArguments, match="number"):
+        await app.dead_letters.retry(letter.job_id, by="ada", reason="typo", args={"number": "seven"})
+    new_id = await app.dead_letters.retry(
+        letter.job_id, by="ada", reason="typo", args={"number": 7}, as_new=True
+    )
+
+    assert (await app.jobs.get(new_id)).args == {"number": 7}
+    assert (await app.jobs.get(letter.job_id)).reason == f"retried as {new_id}"

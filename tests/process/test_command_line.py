@@ -442,6 +442,9 @@ def test_dead_jobs_are_listed_shown_retried_and_resolved(shop: Shop) -> None:
     assert "cannot retry" in shop.refused("dead", "retry", job_id, "--reason", "x", "--app", "shop:app")
     assert shop.json("dead", "retry", "--all", "--dry-run", "--reason", "x")["letters"] == 0
     assert shop.json("dead", "resolve", "--all", "--kind", "broken", "--reason", "x")["done"] == 0
+    edited = ("dead", "retry", job_id, "--as-new", "--reason", "x", "--app", "shop:app", "--args")
+    assert "must be a JSON object" in shop.refused(*edited, "[]")
+    assert "cannot retry" in shop.refused(*edited, "{}")
     assert "say which" in shop.refused("dead", "retry", "--reason", "x", "--app", "shop:app")
 
 

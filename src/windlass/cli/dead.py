@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,8 @@ from windlass.cli.acting import ByOption, DelayOption, JobArgument, ReasonOption
 from windlass.cli.defaults import with_default
 from windlass.cli.many_dead import (
     AllOption,
+    ArgsOption,
+    AsNewOption,
     DryRunOption,
     FingerprintOption,
     KindOption,
@@ -21,6 +23,7 @@ from windlass.cli.many_dead import (
     PaceOption,
     QueueOption,
     TenantOption,
+    json_object,
 )
 from windlass.cli.session import Session, command
 
@@ -138,25 +141,23 @@ def retry(
     by: ByOption = None,
     delay: DelayOption = None,
     version: VersionOption = None,
+    args: ArgsOption = None,
+    as_new: AsNewOption = False,
 ) -> None:
     """Run a dead job again, with a fresh budget of attempts, or with --all every one that the options let through."""
     many = Many(every, kind, queue, tenant, fingerprint, older_than, dry_run)
+    how: dict[str, Any] = {"by": actor(by), "reason": reason, "delay": delay or 0}
     if many.is_asked(job_id):
         many.decide(
             session,
-            lambda app: app.dead_letters.retry_all(
-                many.filters(), by=actor(by), reason=reason, delay=delay or 0, limit=limit, pace=pace
-            ),
+            lambda app: app.dead_letters.retry_all(many.filters(), limit=limit, pace=pace, **how),
             done="run again",
         )
         return
-    one = job_id or ""
-    session.run(
-        lambda app: app.dead_letters.retry(
-            one, by=actor(by), reason=reason, delay=delay or 0, version=version
-        )
-    )
-    session.tell(f"job {one} runs again{f' in {delay}' if delay else ''}", job_id=one)
+    how |= {"version": version, "args": None if args is None else json_object(args), "as_new": as_new}
+    new_id = session.run(lambda app: app.dead_letters.retry(job_id or "", **how))
+    link = f" as {new_id}" if as_new else ""
+    session.tell(f"job {job_id} runs again{link}{f' in {delay}' if delay else ''}", job_id=new_id)
 
 
 @dead.command()

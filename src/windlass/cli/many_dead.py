@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from windlass import codec
 from windlass.cli.session import Session
 from windlass.durations import duration
-from windlass.errors import InvalidJob
+from windlass.errors import InvalidJob, InvalidPayload
 from windlass.records import Decided, LetterFilter
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ PaceOption = Annotated[
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="Every dead job that the other options let through.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="With --all: only tell how many there are.")]
+ArgsOption = Annotated[
+    str | None, typer.Option("--args", metavar="JSON", help="One job: run it with these arguments instead.")
+]
+AsNewOption = Annotated[
+    bool, typer.Option("--as-new", help="One job: store a new one in its place, linked to it.")
+]
 MaybeJobArgument = Annotated[
     str | None,
     typer.Argument(metavar="[ID]", help="The job's id, unless --all is given.", show_default=False),
@@ -80,3 +87,11 @@ class Many:
         decided = session.run(act)
         skipped = f"; {decided.skipped} skipped" if decided.skipped else ""
         session.tell(f"{decided.done} jobs {done}{skipped}", done=decided.done, skipped=decided.skipped)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Arguments as people write them; raises InvalidPayload."""
+    read = codec.decode_strict(text, what="--args")
+    if not isinstance(read, dict):
+        raise InvalidPayload('--args must be a JSON object: {"order": 7}')
+    return read

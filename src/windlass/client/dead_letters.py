@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from windlass.client.arguments import job_id as to_id
@@ -14,6 +15,7 @@ from windlass.client.jobs import Jobs
 from windlass.durations import duration
 from windlass.job import JobId
 from windlass.records import DeadLetter, Decided, LetterFilter, LetterGroup
+from windlass.registry import HandlerSpec
 from windlass.wakeups.contract import LATER, queue_hint
 
 
@@ -75,12 +77,37 @@ class DeadLetters:
         reason: str,
         delay: timedelta | float | str = 0,
         version: int | None = None,
-    ) -> None:
-        """Run a dead job again with a fresh budget of attempts; its history and its fence go on.
+        args: Mapping[str, Any] | None = None,
+        as_new: bool = False,
+    ) -> JobId:
+        """Run a dead job again with a fresh budget of attempts; returns the id of the job that will run.
 
-        With the `version` of the letter that was read, raises LetterChanged when somebody has changed it since.
+        It is the same job, whose history and fence go on, or with `as_new` a new one in its place, whose metadata
+        has `retried_from`. Other `args` replace all arguments and are checked as for an enqueue. With the `version`
+        of the letter that was read, raises LetterChanged when somebody has changed it since.
         """
-        await self.jobs.retry(job_id, by=by, reason=reason, delay=delay, version=version)
+        old_id, actor, because, after = to_id(job_id), who(by), why(reason), duration(delay, field="delay")
+        text = None if args is None else await self._checked(old_id, args)
+        letters = self.jobs.stores.dead_letters
+        if as_new:
+            new_id = JobId(self.jobs.env.new_id())
+            queue = await letters.retry_as_new(
+                old_id, new_id=new_id, actor=actor, reason=because, delay=after, version=version, args=text
+            )
+        else:
+            new_id = old_id
+            queue = await letters.retry(
+                old_id, actor=actor, reason=because, delay=after, version=version, args=text
+            )
+        self.jobs.wakeups.send(queue_hint(queue), LATER)
+        return new_id
+
+    async def _checked(self, job_id: JobId, args: Mapping[str, Any]) -> str:
+        """Other arguments for a stored job, held against its signature where the kind is registered here."""
+        kind = (await self.jobs.get(job_id)).kind
+        known = kind in self.jobs.registry
+        spec = self.jobs.registry.get(kind) if known else HandlerSpec(kind=kind, queue="")
+        return spec.bind((), args)
 
     async def resolve(self, job_id: UUID | str, *, by: str, reason: str, version: int | None = None) -> None:
         """Close a dead job without running it, because the matter is settled; `version` as for `retry`."""

@@ -20,7 +20,7 @@ from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
 from windlass.handle import JobHandle
 from windlass.handler import JobArgs
-from windlass.job import Attempt, Job
+from windlass.job import Attempt, Job, JobId
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.records import (
     AuditEntry,
@@ -206,13 +206,19 @@ class SyncDeadLetters:
         reason: str,
         delay: timedelta | float | str = 0,
         version: int | None = None,
-    ) -> None:
-        """Run a dead job again with a fresh budget of attempts; its history and its fence go on.
+        args: Mapping[str, Any] | None = None,
+        as_new: bool = False,
+    ) -> JobId:
+        """Run a dead job again with a fresh budget of attempts; returns the id of the job that will run.
 
-        With the `version` of the letter that was read, raises LetterChanged when somebody has changed it since.
+        It is the same job, whose history and fence go on, or with `as_new` a new one in its place, whose metadata
+        has `retried_from`. Other `args` replace all arguments and are checked as for an enqueue. With the `version`
+        of the letter that was read, raises LetterChanged when somebody has changed it since.
         """
-        self._loop.run(
-            lambda: self._app.dead_letters.retry(job_id, by=by, reason=reason, delay=delay, version=version),
+        return self._loop.run(
+            lambda: self._app.dead_letters.retry(
+                job_id, by=by, reason=reason, delay=delay, version=version, args=args, as_new=as_new
+            ),
             name="sync.dead_letters.retry",
         )
 

@@ -207,12 +207,33 @@ class DeadLetters(Protocol):
         ...
 
     async def retry(
-        self, job_id: JobId, *, actor: str, reason: str, delay: timedelta, version: int | None = None
+        self,
+        job_id: JobId,
+        *,
+        actor: str,
+        reason: str,
+        delay: timedelta,
+        version: int | None = None,
+        args: str | None = None,
     ) -> str:
-        """Give a dead job a fresh budget; returns its queue.
+        """Give a dead job a fresh budget, with other arguments if given; returns its queue.
 
         Raises WrongState unless it is dead, LetterChanged when a version is given and the letter has another.
         """
+        ...
+
+    async def retry_as_new(
+        self,
+        job_id: JobId,
+        *,
+        new_id: JobId,
+        actor: str,
+        reason: str,
+        delay: timedelta,
+        version: int | None = None,
+        args: str | None = None,
+    ) -> str:
+        """Resolve a dead job and store a new one in its place; returns the queue. Raises as `retry` does."""
         ...
 
     async def resolve(

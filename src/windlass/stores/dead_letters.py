@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from windlass import codec
 from windlass.errors import JobNotFound, KeyTaken, LetterChanged, StoreConflict, WrongState
 from windlass.job import JobId
 from windlass.records import DeadLetter, LetterFilter, LetterGroup, LetterMark
 from windlass.states import State
 from windlass.stores import audit, rows
-from windlass.stores.database import Connection, Lane
+from windlass.stores.database import Connection, Lane, Row
 from windlass.stores.jobs import refusal
 
 _NO_DELAY = timedelta(0)
@@ -90,11 +91,36 @@ class DeadLetterStore:
             return int(found[0]["version"])
 
     async def retry(
-        self, job_id: JobId, *, actor: str, reason: str, delay: timedelta, version: int | None = None
+        self,
+        job_id: JobId,
+        *,
+        actor: str,
+        reason: str,
+        delay: timedelta,
+        version: int | None = None,
+        args: str | None = None,
     ) -> str:
-        decision = _retry(actor=actor, reason=reason, delay=delay, version=version)
+        decision = _retry(actor=actor, reason=reason, delay=delay, version=version, args=args)
         try:
-            return await self._close(job_id, decision)
+            return await self._close(job_id, decision, args=args)
+        except StoreConflict as error:
+            raise KeyTaken(job_id) from error
+
+    async def retry_as_new(
+        self,
+        job_id: JobId,
+        *,
+        new_id: JobId,
+        actor: str,
+        reason: str,
+        delay: timedelta,
+        version: int | None = None,
+        args: str | None = None,
+    ) -> str:
+        decision = _replace(new_id, actor=actor, reason=reason, version=version)
+        copy = {"new_id": new_id, "delay": delay, "no_delay": _NO_DELAY, "new_args": args, "who": actor}
+        try:
+            return await self._close(job_id, decision, args=args, copy=copy)
         except StoreConflict as error:
             raise KeyTaken(job_id) from error
 
@@ -122,11 +148,25 @@ class DeadLetterStore:
     ) -> list[JobId]:
         return list(await self._close_many(job_ids, _resolve(actor=actor, reason=reason, ignored=ignored)))
 
-    async def _close(self, job_id: JobId, decision: _Decision) -> str:
+    async def _close(
+        self,
+        job_id: JobId,
+        decision: _Decision,
+        *,
+        args: str | None = None,
+        copy: Mapping[str, object] | None = None,
+    ) -> str:
         async with self.lane.transaction() as connection:
+            before = await connection.fetch("jobs/get", id=job_id)
+            if before and args is not None:
+                decision = decision.with_other_args(before[0], args)
             queues = await decision.carry_out(connection, [job_id])
             if not queues:
                 raise await _refusal(connection, job_id, asked=decision.verb, version=decision.version)
+            if copy is not None:
+                metadata = {**(rows.document(before[0]["metadata"]) or {}), "retried_from": str(job_id)}
+                values = {"job_id": job_id, "new_metadata": codec.encode(metadata, what="metadata"), **copy}
+                await connection.fetch_each("dead_letters/clone", [values])
             return queues[job_id]
 
     async def _close_many(self, job_ids: Sequence[JobId], decision: _Decision) -> dict[JobId, str]:
@@ -144,21 +184,39 @@ def _narrowed(filters: LetterFilter) -> dict[str, str | None]:
     }
 
 
-def _retry(*, actor: str, reason: str, delay: timedelta, version: int | None = None) -> _Decision:
+def _retry(
+    *, actor: str, reason: str, delay: timedelta, version: int | None = None, args: str | None = None
+) -> _Decision:
     return _Decision(
         verb="retry",
+        statement="dead_letters/retry",
         status="retried",
         actor=actor,
         reason=reason,
         to_state=State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE,
         version=version,
-        values={"delay": delay, "no_delay": _NO_DELAY},
+        values={"delay": delay, "no_delay": _NO_DELAY, "new_args": args},
+    )
+
+
+def _replace(new_id: JobId, *, actor: str, reason: str, version: int | None) -> _Decision:
+    return _Decision(
+        verb="retry",
+        statement="dead_letters/resolve",
+        status="retried",
+        actor=actor,
+        reason=f"{reason}; retried as {new_id}",
+        to_state=State.RESOLVED,
+        version=version,
+        values={"why": f"retried as {new_id}"},
+        details={"retried_as": str(new_id)},
     )
 
 
 def _resolve(*, actor: str, reason: str, ignored: bool, version: int | None = None) -> _Decision:
     return _Decision(
         verb="resolve",
+        statement="dead_letters/resolve",
         status="ignored" if ignored else "resolved",
         actor=actor,
         reason=reason,
@@ -173,12 +231,22 @@ class _Decision:
     """What a person decided about dead jobs; `values` are those of its statement besides the job."""
 
     verb: str
+    statement: str
     status: str
     actor: str
     reason: str
     to_state: State
     version: int | None
     values: Mapping[str, object]
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    def with_other_args(self, job: Row, args: str) -> _Decision:
+        """The same with a note that the arguments changed; never with the arguments themselves."""
+        prints = {
+            "args_before": codec.fingerprint(job["kind"], job["args"], {}),
+            "args_after": codec.fingerprint(job["kind"], args, {}),
+        }
+        return replace(self, details={**self.details, **prints})
 
     async def carry_out(self, connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, str]:
         """Close those that are dead, with letter and audit line; returns the queue of each.
@@ -187,7 +255,7 @@ class _Decision:
         """
         # The job before its letter, always: two who decide at once then wait for one another.
         asked = [{"job_id": job_id, **self.values} for job_id in job_ids]
-        found = await connection.fetch_each(f"dead_letters/{self.verb}", asked)
+        found = await connection.fetch_each(self.statement, asked)
         dead = {rows.job_id(row["id"]): row for row in found}
         closed = await connection.fetch_each("dead_letters/close", [self.of(job_id) for job_id in dead])
         if self.version is not None and len(closed) < len(dead):
@@ -213,6 +281,7 @@ class _Decision:
             from_state=State.DEAD.value,
             to_state=self.to_state.value,
             reason=self.reason,
+            details=dict(self.details) or None,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from windlass.errors import JobNotFound, LetterChanged, WrongState
+from windlass.errors import JobNotFound, KeyTaken, LetterChanged, WrongState
 from windlass.job import JobId
 from windlass.outcome import Fail
 from windlass.records import DeadLetter, LetterFilter
@@ -291,3 +291,85 @@ async def test_many_are_closed_together(store: Store) -> None:
 
     assert set(closed) == set(dead[1:])
     assert [await store.state(job_id) for job_id in dead] == ["available", "resolved", "resolved"]
+
+
+async def test_a_retry_can_have_other_arguments(store: Store) -> None:
+    """The audit trail tells that they changed, never what they are."""
+    job_id = await store.dead(args='{"card":"4111"}')
+
+    await store.stores.dead_letters.retry(
+        job_id, actor="ann", reason="typo", delay=timedelta(0), args='{"card":"4222"}'
+    )
+
+    details = (await store.stores.audit.of_job(job_id))[-1].details
+    assert (await store.job(job_id)).args == {"card": "4222"}
+    assert details is not None
+    assert details["args_before"] != details["args_after"]
+    assert "4111" not in str(details)
+    assert "4222" not in str(details)
+
+
+async def as_new(store: Store, job_id: JobId, **options: Any) -> JobId:
+    """Retry a dead job as a new one."""
+    given = {"actor": "ann", "reason": "typo", "delay": timedelta(0), **options}
+    new_id = JobId(store.new_id())
+    await store.stores.dead_letters.retry_as_new(job_id, new_id=new_id, **given)
+    return new_id
+
+
+async def test_a_retry_as_new_takes_the_place_of_the_dead_job(store: Store) -> None:
+    """ENG-068: linked both ways."""
+    dead = await store.dead(
+        args='{"page":1}',
+        tenant="acme",
+        priority=2,
+        max_attempts=9,
+        metadata='{"colour":"red"}',
+        tags='["a"]',
+    )
+
+    new_id = await as_new(store, dead)
+
+    old, new, letter = await store.job(dead), await store.job(new_id), await letter_of(store, dead)
+    assert (old.state, old.reason) == (State.RESOLVED, f"retried as {new_id}")
+    assert (letter.status, letter.resolution) == ("retried", f"typo; retried as {new_id}")
+    assert (new.state, new.attempt, new.run, new.error) == (State.AVAILABLE, 0, 0, None)
+    assert (new.args, new.tenant, new.priority, new.tags) == ({"page": 1}, "acme", 2, ("a",))
+    assert new.metadata == {"colour": "red", "retried_from": str(dead)}
+    entry = (await store.stores.audit.of_job(dead))[-1]
+    assert (entry.action, entry.to_state, entry.details) == (
+        "job.retry",
+        "resolved",
+        {"retried_as": str(new_id)},
+    )
+    assert (await store.claim_one()).id == new_id
+
+
+async def test_a_retry_as_new_can_have_other_arguments_and_wait(store: Store) -> None:
+    dead = await store.dead(args='{"page":1}')
+
+    new_id = await as_new(store, dead, args='{"page":2}', delay=MINUTE)
+
+    old, new = await store.job(dead), await store.job(new_id)
+    assert (old.args, new.args) == ({"page": 1}, {"page": 2})
+    assert (new.state, new.run_at) == (State.SCHEDULED, store.now() + MINUTE)
+
+
+async def test_a_retry_as_new_is_refused_as_any_other(store: Store) -> None:
+    """Nothing is stored then."""
+    resolved, changed = await store.dead(), await store.dead()
+    keyed = (await store.enqueue_keyed(unique_key="customer-7")).id
+    await store.fail_for_good(await store.claim_one())
+    await store.resolve(resolved)
+    await store.investigate(changed, by="bea")
+    await store.enqueue_keyed(unique_key="customer-7")
+    before = await store.stores.jobs.counts()
+
+    with pytest.raises(WrongState, match="cannot retry"):
+        await as_new(store, resolved)
+    with pytest.raises(LetterChanged):
+        await as_new(store, changed, version=1)
+    with pytest.raises(KeyTaken):
+        await as_new(store, keyed)
+
+    assert await store.stores.jobs.counts() == before
