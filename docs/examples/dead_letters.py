@@ -2,8 +2,9 @@
 
 import asyncio
 from contextlib import suppress
+from datetime import timedelta
 
-from windlass import Backoff, JobDead, State, Windlass
+from windlass import Backoff, JobDead, LetterChanged, LetterFilter, State, Windlass
 
 app = Windlass()
 is_down = True
@@ -32,6 +33,24 @@ async def looks() -> None:
         print(letter.job_id, letter.reason, "after", letter.attempts, "attempts")
 
 
+async def groups() -> None:
+    for group in await app.dead_letters.groups():
+        print(group.letters, group.kind, group.error_type, group.message)
+        for letter in await app.dead_letters.open(fingerprint=group.fingerprint):
+            print("  ", letter.job_id)
+
+
+async def investigates() -> None:
+    [letter] = await app.dead_letters.open(kind="push")
+
+    await app.dead_letters.investigate(letter.job_id, by="ada", note="asked the warehouse")
+
+    try:
+        await app.dead_letters.resolve(letter.job_id, by="bob", reason="sent by hand", version=letter.version)
+    except LetterChanged as error:
+        print(error.by, "was faster; it is", error.status)
+
+
 async def decides() -> None:
     global is_down
     is_down = False
@@ -56,9 +75,18 @@ async def gives_up() -> None:
         print(entry.actor, entry.action, entry.reason)
 
 
+async def many() -> None:
+    yesterdays = LetterFilter(kind="push", older_than=timedelta(days=1))
+    print(await app.dead_letters.count(yesterdays), "would be retried")
+
+    decided = await app.dead_letters.retry_all(yesterdays, by="ada", reason="the warehouse is back", pace=50)
+
+    print(decided.done, "run again,", decided.skipped, "skipped")
+
+
 async def main() -> None:
     async with app.working():
-        for step in (dies, looks, decides, gives_up):
+        for step in (dies, looks, groups, investigates, decides, gives_up, many):
             await step()
     await app.close()
 

@@ -22,6 +22,7 @@ from windlass.errors import (
     JobFailed,
     JobNotFound,
     KeyTaken,
+    LetterChanged,
     OutcomeUnknown,
     ResultTimeout,
     Retry,
@@ -44,7 +45,7 @@ from windlass.job import Attempt, Job, JobId
 from windlass.logs import configure as configure_logging
 from windlass.policy import ClassRule
 from windlass.profile import PriorityScale, Profile
-from windlass.records import DeadLetter, JobFilter
+from windlass.records import DeadLetter, Decided, JobFilter, LetterFilter, LetterGroup
 from windlass.states import State
 from windlass.version import VERSION as __version__
 from windlass.worker.worker import Worker
@@ -57,6 +58,7 @@ __all__ = [
     "ClassRule",
     "Context",
     "DeadLetter",
+    "Decided",
     "ErrorClass",
     "Finding",
     "Handler",
@@ -79,6 +81,9 @@ __all__ = [
     "JobId",
     "JobNotFound",
     "KeyTaken",
+    "LetterChanged",
+    "LetterFilter",
+    "LetterGroup",
     "OutcomeUnknown",
     "PriorityScale",
     "Profile",

@@ -9,6 +9,7 @@ WindlassError
 ├── InvalidPolicy              a number or option outside its range
 ├── InvalidSettings            configuration that cannot work
 ├── WrongState                 the job's state does not allow what was asked
+├── LetterChanged              somebody else has changed the dead letter since it was read
 ├── KeyTaken                   another active job holds the unique key
 ├── JobNotFound                no job has this id
 ├── InvalidCursor              the search cursor was altered or is not ours
@@ -38,7 +39,7 @@ EndOfAttempt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 
 class WindlassError(Exception):
@@ -115,6 +116,18 @@ class WrongState(WindlassError):
         allowed = " or ".join(sorted(needs))
         super().__init__(f"cannot {asked} job {job_id}: it is {state}, not {allowed}")
         self.job_id, self.asked, self.state, self.needs = job_id, asked, state, tuple(sorted(needs))
+
+
+class LetterChanged(WindlassError):
+    """A dead letter is not as it was when the caller looked; nothing was written."""
+
+    def __init__(self, job_id: object, *, status: str, by: str | None, at: datetime | None) -> None:
+        when = "" if at is None else f" at {at:%Y-%m-%d %H:%M:%S} UTC"
+        super().__init__(
+            f"the dead letter of job {job_id} was changed by {by or 'somebody'}{when}"
+            f" and is {status} now: look at it again before you decide"
+        )
+        self.job_id, self.status, self.by, self.at = job_id, status, by, at
 
 
 class KeyTaken(WindlassError):

@@ -86,7 +86,6 @@ class Policy:
     keep_completed: timedelta | None = timedelta(days=7)
     keep_cancelled: timedelta | None = timedelta(days=7)
     keep_resolved: timedelta | None = timedelta(days=30)
-    keep_dead: timedelta | None = None
     audit_every_transition: bool = False
     max_result_bytes: int = 1024 * 1024
     max_payload_bytes: int = 1024 * 1024
@@ -135,7 +134,6 @@ class PolicyFields(TypedDict, total=False):
     keep_completed: Duration | None
     keep_cancelled: Duration | None
     keep_resolved: Duration | None
-    keep_dead: Duration | None
     audit_every_transition: bool
     max_result_bytes: int
     max_payload_bytes: int
@@ -350,7 +348,6 @@ _CHECKS: Mapping[str, Check] = {
     "keep_completed": optional(length),
     "keep_cancelled": optional(length),
     "keep_resolved": optional(length),
-    "keep_dead": optional(length),
     "audit_every_transition": flag,
     "max_result_bytes": whole(1, 1 << 30),
     "max_payload_bytes": whole(1, 1 << 30),

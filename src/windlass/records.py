@@ -111,7 +111,10 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """One death of a job: why, after how many runs, and what a person decided."""
+    """One death of a job: why, after how many runs, and what a person decided.
+
+    `version` rises with every change; hand it back when closing, and a decision made on old facts is refused.
+    """
 
     job_id: JobId
     epoch: int
@@ -119,16 +122,61 @@ class DeadLetter:
     kind: str
     queue: str
     reason: str
+    fingerprint: str
     error: dict[str, Any] | None
     attempts: int
     first_attempted_at: datetime | None
     died_at: datetime
     status: str
     owner: str | None
+    note: str | None
     resolution: str | None
     resolved_by: str | None
     resolved_at: datetime | None
+    changed_by: str | None
+    changed_at: datetime | None
     version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterFilter:
+    """Which open dead letters a decision is about; every field left out lets all through."""
+
+    kind: str | None = None
+    queue: str | None = None
+    tenant: str | None = None
+    fingerprint: str | None = None
+    older_than: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LetterMark:
+    """Where a walk through open dead letters, oldest first, has come to."""
+
+    died_at: datetime
+    job_id: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What came of a decision about many dead letters; skipped are those that others decided, or whose key is taken."""
+
+    done: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterGroup:
+    """Open dead letters that have most likely the same cause; `job_id` and `message` are of the newest."""
+
+    fingerprint: str
+    kind: str
+    error_type: str
+    message: str
+    letters: int
+    first_died_at: datetime
+    last_died_at: datetime
+    job_id: JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

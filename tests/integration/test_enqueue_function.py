@@ -524,7 +524,7 @@ async def test_fingerprints_equal_those_of_the_client(connection: Connection, ar
 
 
 async def test_a_policy_as_the_client_writes_it_is_accepted(connection: Connection) -> None:
-    own = to_json(change(lease="30s", timeout="10m", max_attempts=9, keep_dead=None, expires_after="1h"))
+    own = to_json(change(lease="30s", timeout="10m", max_attempts=9, keep_resolved=None, expires_after="1h"))
     assert own is not None
 
     [(job_id, _)] = await enqueue(connection, {"kind": "anything", "policy": json.loads(own)})

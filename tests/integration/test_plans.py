@@ -200,10 +200,11 @@ FROM generate_series(0, 19) AS n
 # For every open letter forty closed ones.
 LETTERS = """
 INSERT INTO windlass.dead_letters (
-    job_id, lease_epoch, kind, queue, reason, attempts, died_at, status, resolution, resolved_by, resolved_at
+    job_id, lease_epoch, kind, queue, reason, fingerprint, attempts, died_at, status, resolution, resolved_by,
+    resolved_at
 )
 SELECT
-    id, n, kind, queue, 'because', 1, finished_at,
+    id, n, kind, queue, 'because', md5(id::text), 1, finished_at,
     CASE n WHEN 0 THEN 'new' ELSE 'resolved' END, 'done', 'ann', now()
 FROM windlass.jobs
 CROSS JOIN generate_series(0, 40) AS n
@@ -368,7 +369,8 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
         case "jobs/renew" | "jobs/settled" | "jobs/look_again":
             return await guards(tables)
         case "dead_letters/record":
-            return await guards(tables, "dead")
+            asked = await guards(tables, "dead")
+            return {**asked, "cause": ["a" * 64] * len(asked["job_id"])}
         case "jobs/seize":
             return {**await guards(tables), "hold_for": [MINUTE] * BATCH}
         case "jobs/honour_cancel":
@@ -392,6 +394,18 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
         case "jobs/get" | "jobs/ending":
             return {"id": (await ids_of(tables, "available", 1))[0]}
         case "dead_letters/open":
+            return {"kind": None, "queue": None, "tenant": None, "fingerprint": None, "limit": BATCH}
+        case "dead_letters/next_open":
+            narrowed = dict.fromkeys(("kind", "queue", "tenant", "fingerprint"))
+            now = datetime.now(UTC)
+            return {
+                **narrowed,
+                "died_until": now,
+                "after_died_at": now - DAY,
+                "after_job_id": NIL,
+                "limit": BATCH,
+            }
+        case "dead_letters/groups":
             return {"kind": None, "queue": None, "tenant": None, "limit": BATCH}
         case "keys/find_active":
             return {"tenant": "", "key": "customer-7"}
@@ -429,6 +443,8 @@ HOT: dict[str, tuple[set[str], int]] = {
     "keys/find_active": ({"jobs_unique_active"}, 1),
     "dead_letters/record": ({"jobs_pkey"}, 2 * BATCH),
     "dead_letters/open": ({"dead_letters_open"}, 0),
+    "dead_letters/next_open": ({"dead_letters_open"}, 0),
+    "dead_letters/groups": ({"dead_letters_cause"}, 0),
 }
 
 

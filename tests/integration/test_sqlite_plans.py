@@ -35,6 +35,8 @@ HOT: dict[str, set[str]] = {
     "keys/find_active": {"jobs_unique_active"},
     "dead_letters/record": {KEY},
     "dead_letters/open": {"dead_letters_open"},
+    "dead_letters/next_open": {"dead_letters_open"},
+    "dead_letters/groups": {"dead_letters_cause"},
 }
 
 

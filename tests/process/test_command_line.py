@@ -423,6 +423,9 @@ def test_dead_jobs_are_listed_shown_retried_and_resolved(shop: Shop) -> None:
     listed = shop.ok("dead", "--app", "shop:app")
     shown = shop.ok("job", job_id, "--app", "shop:app")
     waited = shop.run("enqueue", "broken", "--app", "shop:app", "--timeout", "10ms")
+    grouped = shop.json("dead", "groups")["groups"]
+    investigated = shop.ok("dead", "investigate", job_id, "--by", "ann", "--app", "shop:app")
+    late = shop.refused("dead", "ignore", job_id, "--reason", "x", "--version", "1", "--app", "shop:app")
     resolved = shop.ok("dead", "resolve", job_id, "--reason", "sent by hand", "--app", "shop:app")
 
     # What a job says is printed as it is, never read as markup.
@@ -431,9 +434,18 @@ def test_dead_jobs_are_listed_shown_retried_and_resolved(shop: Shop) -> None:
     assert "Attempts that did not complete it" in shown
     assert (waited.returncode, "is still available" in waited.stderr) == (1, True)
     assert "is resolved" in resolved
+    assert (grouped[0]["letters"], grouped[0]["job_id"]) == (1, job_id)
+    assert "looks into" in investigated
+    assert "was changed by ann" in late
     assert shop.json("dead")["dead_letters"] == []
     assert shop.json("dead", job_id)["dead_letters"][0]["resolution"] == "sent by hand"
     assert "cannot retry" in shop.refused("dead", "retry", job_id, "--reason", "x", "--app", "shop:app")
+    assert shop.json("dead", "retry", "--all", "--dry-run", "--reason", "x")["letters"] == 0
+    assert shop.json("dead", "resolve", "--all", "--kind", "broken", "--reason", "x")["done"] == 0
+    edited = ("dead", "retry", job_id, "--as-new", "--reason", "x", "--app", "shop:app", "--args")
+    assert "must be a JSON object" in shop.refused(*edited, "[]")
+    assert "cannot retry" in shop.refused(*edited, "{}")
+    assert "say which" in shop.refused("dead", "retry", "--reason", "x", "--app", "shop:app")
 
 
 def test_a_list_goes_on_where_it_ended(shop: Shop) -> None:

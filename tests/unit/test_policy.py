@@ -49,7 +49,6 @@ layers = st.fixed_dictionaries(
         "priority": st.integers(1, 10),
         "timeout_growth": st.floats(1, 10),
         "retry_unknown": st.booleans(),
-        "keep_dead": st.none() | lengths,
         "classes": st.dictionaries(st.sampled_from(["timeout", "unknown", "own_class"]), class_rules),
     },
 ).map(PolicyChange)
@@ -233,7 +232,7 @@ def test_a_lease_set_alone_is_renewed_three_times() -> None:
         ({"classes": {"timeout": 3}}, "classes.timeout"),
         ({"classes": {"time out": ClassRule()}}, "classes"),
         ({"classes": [1]}, "classes"),
-        ({"keep_dead": "soon"}, "keep_dead"),
+        ({"keep_resolved": "soon"}, "keep_resolved"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(values: dict[str, Any], field: str) -> None:

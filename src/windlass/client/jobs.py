@@ -194,12 +194,21 @@ class Jobs:
         self.wakeups.send(queue_hint(job.queue), LATER)
 
     async def retry(
-        self, job_id: UUID | str, *, reason: str, by: str = "client", delay: timedelta | float | str = 0
+        self,
+        job_id: UUID | str,
+        *,
+        reason: str,
+        by: str = "client",
+        delay: timedelta | float | str = 0,
+        version: int | None = None,
     ) -> None:
-        """Give a dead job a fresh budget of attempts; raises WrongState unless it is dead."""
+        """Give a dead job a fresh budget of attempts; raises WrongState unless it is dead.
+
+        With the `version` of a dead letter, raises LetterChanged when somebody has changed it since.
+        """
         after = duration(delay, field="delay")
         queue = await self.stores.dead_letters.retry(
-            to_id(job_id), actor=who(by), reason=why(reason), delay=after
+            to_id(job_id), actor=who(by), reason=why(reason), delay=after, version=version
         )
         self.wakeups.send(queue_hint(queue), LATER)
 

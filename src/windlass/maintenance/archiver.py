@@ -1,4 +1,4 @@
-"""Removes finished jobs when they have been kept long enough."""
+"""Removes finished jobs when they have been kept long enough; dead ones stay until a person has decided."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class Archiver:
             State.COMPLETED: policy.keep_completed,
             State.CANCELLED: policy.keep_cancelled,
             State.RESOLVED: policy.keep_resolved,
-            State.DEAD: policy.keep_dead,
         }
         self._due_at = env.monotonic() + 60.0
 

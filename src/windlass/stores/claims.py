@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from windlass.errors import StoreBusy
+from windlass.fingerprints import fingerprint
 from windlass.job import Claim, JobId
 from windlass.outcome import ErrorInfo
 from windlass.records import Renewed, Seized, Settled, Wanted
@@ -206,12 +207,18 @@ async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlem
     )
     going_on = [{"job_id": claim.id} for claim, settlement in settled if settlement.state not in FINISHED]
     stopped = {rows.job_id(row["id"]) for row in await connection.fetch_each("jobs/honour_cancel", going_on)}
-    dead = [{"job_id": claim.id, "epoch": claim.epoch} for claim, done in settled if done.state is State.DEAD]
+    dead = [_letter(claim, settlement) for claim, settlement in settled if settlement.state is State.DEAD]
     await connection.fetch_each("dead_letters/record", dead)
     failures = [pair for pair in settled if pair[1].attempt_status in _FAILURES]
     await audit.record(
         connection, [_failure_line(*pair, is_stopped=pair[0].id in stopped) for pair in failures]
     )
+
+
+def _letter(claim: Claim, settlement: Settlement) -> dict[str, Any]:
+    error = None if settlement.error is None else asdict(settlement.error)
+    cause = fingerprint(claim.kind, settlement.reason or "", error)
+    return {"job_id": claim.id, "epoch": claim.epoch, "cause": cause}
 
 
 def _failure_line(claim: Claim, settlement: Settlement, *, is_stopped: bool) -> audit.Line:

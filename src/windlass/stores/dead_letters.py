@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
-from windlass.errors import KeyTaken, StoreConflict
+from windlass import codec
+from windlass.errors import JobNotFound, KeyTaken, LetterChanged, StoreConflict, WrongState
 from windlass.job import JobId
-from windlass.records import DeadLetter
-from windlass.states import State, sources_of
+from windlass.records import DeadLetter, LetterFilter, LetterGroup, LetterMark
+from windlass.states import State
 from windlass.stores import audit, rows
-from windlass.stores.database import Lane
+from windlass.stores.database import Connection, Lane, Row
 from windlass.stores.jobs import refusal
 
 _NO_DELAY = timedelta(0)
+_START = LetterMark(datetime(1970, 1, 1, tzinfo=UTC), JobId(UUID(int=0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,49 +28,269 @@ class DeadLetterStore:
     lane: Lane
 
     async def open(
-        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+        self,
+        *,
+        kind: str | None,
+        queue: str | None,
+        tenant: str | None,
+        limit: int,
+        fingerprint: str | None = None,
     ) -> list[DeadLetter]:
-        found = await self.lane.fetch("dead_letters/open", kind=kind, queue=queue, tenant=tenant, limit=limit)
+        found = await self.lane.fetch(
+            "dead_letters/open", kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+        )
         return [rows.dead_letter(row) for row in found]
+
+    async def groups(
+        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+    ) -> list[LetterGroup]:
+        found = await self.lane.fetch(
+            "dead_letters/groups", kind=kind, queue=queue, tenant=tenant, limit=limit
+        )
+        return [rows.letter_group(row) for row in found]
 
     async def of_job(self, job_id: JobId) -> list[DeadLetter]:
         return [rows.dead_letter(row) for row in await self.lane.fetch("dead_letters/of_job", id=job_id)]
 
-    async def retry(self, job_id: JobId, *, actor: str, reason: str, delay: timedelta) -> str:
-        values = {"job_id": job_id, "delay": delay, "no_delay": _NO_DELAY}
-        to_state = State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE
-        try:
-            return await self._close(
-                "retry", values, status="retried", actor=actor, reason=reason, to_state=to_state
-            )
-        except StoreConflict as error:
-            raise KeyTaken(job_id) from error
+    async def count(self, filters: LetterFilter, *, died_until: datetime) -> int:
+        found = await self.lane.fetch("dead_letters/count", died_until=died_until, **_narrowed(filters))
+        return int(found[0]["letters"])
 
-    async def resolve(self, job_id: JobId, *, actor: str, reason: str, ignored: bool) -> None:
-        values = {"job_id": job_id, "why": reason}
-        status = "ignored" if ignored else "resolved"
-        await self._close(
-            "resolve", values, status=status, actor=actor, reason=reason, to_state=State.RESOLVED
+    async def next_open(
+        self, filters: LetterFilter, *, died_until: datetime, after: LetterMark | None, limit: int
+    ) -> list[LetterMark]:
+        mark = after or _START
+        found = await self.lane.fetch(
+            "dead_letters/next_open",
+            died_until=died_until,
+            after_died_at=mark.died_at,
+            after_job_id=mark.job_id,
+            limit=limit,
+            **_narrowed(filters),
         )
+        return [LetterMark(rows.moment(row["died_at"]), rows.job_id(row["job_id"])) for row in found]
 
-    async def _close(
-        self, verb: str, values: dict[str, object], *, status: str, actor: str, reason: str, to_state: State
-    ) -> str:
-        job_id = JobId(rows.job_id(values["job_id"]))
+    async def investigate(
+        self, job_id: JobId, *, actor: str, note: str | None, version: int | None = None
+    ) -> int:
+        values = {"letter_job_id": job_id, "who": actor, "remark": note, "expected": version}
         async with self.lane.transaction() as connection:
-            found = await connection.fetch_each(f"dead_letters/{verb}", [values])
+            found = await connection.fetch_each("dead_letters/investigate", [values])
             if not found:
-                raise await refusal(connection, job_id, asked=verb, allowed=sources_of(verb))
-            letter = {"letter_job_id": job_id, "next_status": status, "who": actor, "why": reason}
-            await connection.fetch_each("dead_letters/close", [letter])
+                raise await _refusal(connection, job_id, asked="investigate", version=version)
             line = audit.Line(
                 tenant=found[0]["tenant"],
                 actor=actor,
-                action=f"job.{verb}",
+                action="job.investigate",
                 job_id=job_id,
                 from_state=State.DEAD.value,
-                to_state=to_state.value,
-                reason=reason,
+                to_state=State.DEAD.value,
+                reason=note,
             )
             await audit.record(connection, [line])
-            return str(found[0]["queue"])
+            return int(found[0]["version"])
+
+    async def retry(
+        self,
+        job_id: JobId,
+        *,
+        actor: str,
+        reason: str,
+        delay: timedelta,
+        version: int | None = None,
+        args: str | None = None,
+    ) -> str:
+        decision = _retry(actor=actor, reason=reason, delay=delay, version=version, args=args)
+        try:
+            return await self._close(job_id, decision, args=args)
+        except StoreConflict as error:
+            raise KeyTaken(job_id) from error
+
+    async def retry_as_new(
+        self,
+        job_id: JobId,
+        *,
+        new_id: JobId,
+        actor: str,
+        reason: str,
+        delay: timedelta,
+        version: int | None = None,
+        args: str | None = None,
+    ) -> str:
+        decision = _replace(new_id, actor=actor, reason=reason, version=version)
+        copy = {"new_id": new_id, "delay": delay, "no_delay": _NO_DELAY, "new_args": args, "who": actor}
+        try:
+            return await self._close(job_id, decision, args=args, copy=copy)
+        except StoreConflict as error:
+            raise KeyTaken(job_id) from error
+
+    async def resolve(
+        self, job_id: JobId, *, actor: str, reason: str, ignored: bool, version: int | None = None
+    ) -> None:
+        await self._close(job_id, _resolve(actor=actor, reason=reason, ignored=ignored, version=version))
+
+    async def retry_many(
+        self, job_ids: Sequence[JobId], *, actor: str, reason: str, delay: timedelta
+    ) -> dict[JobId, str]:
+        decision = _retry(actor=actor, reason=reason, delay=delay)
+        try:
+            return await self._close_many(job_ids, decision)
+        except StoreConflict:
+            # Some unique key is taken: all others come back, each alone.
+            queues: dict[JobId, str] = {}
+            for job_id in job_ids:
+                with suppress(StoreConflict):
+                    queues |= await self._close_many([job_id], decision)
+            return queues
+
+    async def resolve_many(
+        self, job_ids: Sequence[JobId], *, actor: str, reason: str, ignored: bool
+    ) -> list[JobId]:
+        return list(await self._close_many(job_ids, _resolve(actor=actor, reason=reason, ignored=ignored)))
+
+    async def _close(
+        self,
+        job_id: JobId,
+        decision: _Decision,
+        *,
+        args: str | None = None,
+        copy: Mapping[str, object] | None = None,
+    ) -> str:
+        async with self.lane.transaction() as connection:
+            before = await connection.fetch("jobs/get", id=job_id)
+            if before and args is not None:
+                decision = decision.with_other_args(before[0], args)
+            queues = await decision.carry_out(connection, [job_id])
+            if not queues:
+                raise await _refusal(connection, job_id, asked=decision.verb, version=decision.version)
+            if copy is not None:
+                metadata = {**(rows.document(before[0]["metadata"]) or {}), "retried_from": str(job_id)}
+                values = {"job_id": job_id, "new_metadata": codec.encode(metadata, what="metadata"), **copy}
+                await connection.fetch_each("dead_letters/clone", [values])
+            return queues[job_id]
+
+    async def _close_many(self, job_ids: Sequence[JobId], decision: _Decision) -> dict[JobId, str]:
+        async with self.lane.transaction() as connection:
+            # In the order of ids, so that two who decide about the same jobs cannot block each other for ever.
+            return await decision.carry_out(connection, sorted(job_ids))
+
+
+def _narrowed(filters: LetterFilter) -> dict[str, str | None]:
+    return {
+        "kind": filters.kind,
+        "queue": filters.queue,
+        "tenant": filters.tenant,
+        "fingerprint": filters.fingerprint,
+    }
+
+
+def _retry(
+    *, actor: str, reason: str, delay: timedelta, version: int | None = None, args: str | None = None
+) -> _Decision:
+    return _Decision(
+        verb="retry",
+        statement="dead_letters/retry",
+        status="retried",
+        actor=actor,
+        reason=reason,
+        to_state=State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE,
+        version=version,
+        values={"delay": delay, "no_delay": _NO_DELAY, "new_args": args},
+    )
+
+
+def _replace(new_id: JobId, *, actor: str, reason: str, version: int | None) -> _Decision:
+    return _Decision(
+        verb="retry",
+        statement="dead_letters/resolve",
+        status="retried",
+        actor=actor,
+        reason=f"{reason}; retried as {new_id}",
+        to_state=State.RESOLVED,
+        version=version,
+        values={"why": f"retried as {new_id}"},
+        details={"retried_as": str(new_id)},
+    )
+
+
+def _resolve(*, actor: str, reason: str, ignored: bool, version: int | None = None) -> _Decision:
+    return _Decision(
+        verb="resolve",
+        statement="dead_letters/resolve",
+        status="ignored" if ignored else "resolved",
+        actor=actor,
+        reason=reason,
+        to_state=State.RESOLVED,
+        version=version,
+        values={"why": reason},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision:
+    """What a person decided about dead jobs; `values` are those of its statement besides the job."""
+
+    verb: str
+    statement: str
+    status: str
+    actor: str
+    reason: str
+    to_state: State
+    version: int | None
+    values: Mapping[str, object]
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    def with_other_args(self, job: Row, args: str) -> _Decision:
+        """The same with a note that the arguments changed; never with the arguments themselves."""
+        prints = {
+            "args_before": codec.fingerprint(job["kind"], job["args"], {}),
+            "args_after": codec.fingerprint(job["kind"], args, {}),
+        }
+        return replace(self, details={**self.details, **prints})
+
+    async def carry_out(self, connection: Connection, job_ids: Sequence[JobId]) -> dict[JobId, str]:
+        """Close those that are dead, with letter and audit line; returns the queue of each.
+
+        Raises LetterChanged where a version was given and the letter has another.
+        """
+        # The job before its letter, always: two who decide at once then wait for one another.
+        asked = [{"job_id": job_id, **self.values} for job_id in job_ids]
+        found = await connection.fetch_each(self.statement, asked)
+        dead = {rows.job_id(row["id"]): row for row in found}
+        closed = await connection.fetch_each("dead_letters/close", [self.of(job_id) for job_id in dead])
+        if self.version is not None and len(closed) < len(dead):
+            raise await _refusal(connection, job_ids[0], asked=self.verb, version=self.version)
+        await audit.record(connection, [self.line(job_id, row["tenant"]) for job_id, row in dead.items()])
+        return {job_id: row["queue"] for job_id, row in dead.items()}
+
+    def of(self, job_id: JobId) -> dict[str, object]:
+        return {
+            "letter_job_id": job_id,
+            "next_status": self.status,
+            "who": self.actor,
+            "why": self.reason,
+            "expected": self.version,
+        }
+
+    def line(self, job_id: JobId, tenant: str) -> audit.Line:
+        return audit.Line(
+            tenant=tenant,
+            actor=self.actor,
+            action=f"job.{self.verb}",
+            job_id=job_id,
+            from_state=State.DEAD.value,
+            to_state=self.to_state.value,
+            reason=self.reason,
+            details=dict(self.details) or None,
+        )
+
+
+async def _refusal(
+    connection: Connection, job_id: JobId, *, asked: str, version: int | None
+) -> LetterChanged | WrongState | JobNotFound:
+    """Why a decision found nothing to decide; whoever named a version learns who was faster."""
+    letters = [rows.dead_letter(row) for row in await connection.fetch("dead_letters/of_job", id=job_id)]
+    if version is not None and letters and letters[0].version != version:
+        newest = letters[0]
+        return LetterChanged(job_id, status=newest.status, by=newest.changed_by, at=newest.changed_at)
+    return await refusal(connection, job_id, asked=asked, allowed=frozenset({State.DEAD}))

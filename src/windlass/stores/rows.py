@@ -14,6 +14,7 @@ from windlass.records import (
     DeadLetter,
     Ending,
     KindRecord,
+    LetterGroup,
     Look,
     Neighbour,
     Pause,
@@ -187,16 +188,35 @@ def dead_letter(row: Row) -> DeadLetter:
         kind=row["kind"],
         queue=row["queue"],
         reason=row["reason"],
+        fingerprint=row["fingerprint"],
         error=document(row["error"]),
         attempts=row["attempts"],
         first_attempted_at=maybe_moment(row["first_attempted_at"]),
         died_at=moment(row["died_at"]),
         status=row["status"],
         owner=row["owner"],
+        note=row["note"],
         resolution=row["resolution"],
         resolved_by=row["resolved_by"],
         resolved_at=maybe_moment(row["resolved_at"]),
+        changed_by=row["changed_by"],
+        changed_at=maybe_moment(row["changed_at"]),
         version=row["version"],
+    )
+
+
+def letter_group(row: Row) -> LetterGroup:
+    """Dead letters of one cause; a death without an error has its reason for one."""
+    error: dict[str, Any] = document(row["error"]) or {}
+    return LetterGroup(
+        fingerprint=row["fingerprint"],
+        kind=row["kind"],
+        error_type=str(error.get("type", "")),
+        message=str(error.get("message", row["reason"])),
+        letters=row["letters"],
+        first_died_at=moment(row["first_died_at"]),
+        last_died_at=moment(row["last_died_at"]),
+        job_id=job_id(row["job_id"]),
     )
 
 

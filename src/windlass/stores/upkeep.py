@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from windlass.fingerprints import fingerprint
 from windlass.job import JobId
 from windlass.states import State
 from windlass.stores import audit, rows
@@ -38,7 +39,14 @@ class UpkeepStore:
     async def miss_deadlines(self, *, limit: int) -> int:
         async with self.lane.transaction() as connection:
             found = await connection.fetch("jobs/miss_deadline", limit=limit)
-            letters = [{"job_id": row["id"], "epoch": row["lease_epoch"]} for row in found]
+            letters = [
+                {
+                    "job_id": row["id"],
+                    "epoch": row["lease_epoch"],
+                    "cause": fingerprint(row["kind"], "deadline", None),
+                }
+                for row in found
+            ]
             await connection.fetch_each("dead_letters/record", letters)
             await audit.record(connection, [_line(row, "job.missed_deadline", State.DEAD) for row in found])
             return len(found)

@@ -37,6 +37,7 @@ MODULES = (
     "support",
     "timestamps",
     "transitions",
+    "triage",
     "upkeep",
     "waiting",
     "workers",

@@ -176,13 +176,27 @@ class Store:
         """Cancel as an operator would."""
         return await self.stores.jobs.cancel(job_id, actor="ann", reason=reason, running=running)
 
-    async def retry(self, job_id: JobId, *, delay: timedelta = timedelta(0)) -> str:
-        """Retry a dead job as an operator would."""
-        return await self.stores.dead_letters.retry(job_id, actor="ann", reason="fixed", delay=delay)
+    async def investigate(
+        self, job_id: JobId, *, by: str = "ann", note: str | None = None, version: int | None = None
+    ) -> int:
+        """Look into a dead job as an operator would."""
+        return await self.stores.dead_letters.investigate(job_id, actor=by, note=note, version=version)
 
-    async def resolve(self, job_id: JobId, *, ignored: bool = False) -> None:
+    async def retry(
+        self, job_id: JobId, *, delay: timedelta = timedelta(0), version: int | None = None
+    ) -> str:
+        """Retry a dead job as an operator would."""
+        return await self.stores.dead_letters.retry(
+            job_id, actor="ann", reason="fixed", delay=delay, version=version
+        )
+
+    async def resolve(
+        self, job_id: JobId, *, ignored: bool = False, by: str = "ann", version: int | None = None
+    ) -> None:
         """Close a dead job as an operator would."""
-        await self.stores.dead_letters.resolve(job_id, actor="ann", reason="done by hand", ignored=ignored)
+        await self.stores.dead_letters.resolve(
+            job_id, actor=by, reason="done by hand", ignored=ignored, version=version
+        )
 
 
 def new_worker(name: str, **facts: Any) -> NewWorker:

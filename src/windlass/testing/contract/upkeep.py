@@ -10,7 +10,7 @@ import pytest
 
 from windlass.job import JobId
 from windlass.outcome import Stopped
-from windlass.states import State
+from windlass.states import FINAL, State
 from windlass.testing.contract.support import DAY, HOUR, MINUTE, SECOND, Store
 
 FIRST = UUID(int=0)
@@ -126,7 +126,7 @@ async def _remove(store: Store, state: State, *, older_than: timedelta = DAY, li
 ENDED = (State.COMPLETED, State.CANCELLED, State.DEAD, State.RESOLVED)
 
 
-@pytest.mark.parametrize("state", ENDED)
+@pytest.mark.parametrize("state", sorted(FINAL))
 async def test_retention_removes_old_jobs_of_one_state_only(store: Store, state: State) -> None:
     """ENG-070, ENG-141."""
     jobs = {ended: await _ended(store, ended) for ended in ENDED}
@@ -136,6 +136,32 @@ async def test_retention_removes_old_jobs_of_one_state_only(store: Store, state:
 
     left = {ended for ended, job_id in jobs.items() if await store.stores.jobs.get(job_id) is not None}
     assert left == set(ENDED) - {state}
+
+
+async def test_retention_never_removes_an_open_dead_letter(store: Store) -> None:
+    """ENG-070: neither a new one nor one that somebody looks into, however old."""
+    new, investigated = await store.dead(), await store.dead()
+    await store.investigate(investigated)
+    store.later(1000 * DAY)
+
+    await _remove(store, State.DEAD)
+
+    letters = await store.stores.dead_letters.open(kind=None, queue=None, tenant=None, limit=10)
+    assert {letter.job_id for letter in letters} == {new, investigated}
+
+
+async def test_closed_letters_go_with_their_job(store: Store) -> None:
+    """ENG-070."""
+    job_id = await store.dead()
+    await store.retry(job_id)
+    await store.fail_for_good(await store.claim_one())
+    await store.resolve(job_id)
+    store.later(DAY + SECOND)
+
+    await _remove(store, State.RESOLVED)
+
+    assert await store.stores.jobs.get(job_id) is None
+    assert await store.stores.dead_letters.of_job(job_id) == []
 
 
 async def test_retention_counts_from_the_end_of_a_job(store: Store) -> None:

@@ -67,7 +67,6 @@ SELECT '{
         "keep_completed_seconds": {"anyOf": [{"$ref": "#/$defs/length"}, {"type": "null"}]},
         "keep_cancelled_seconds": {"anyOf": [{"$ref": "#/$defs/length"}, {"type": "null"}]},
         "keep_resolved_seconds": {"anyOf": [{"$ref": "#/$defs/length"}, {"type": "null"}]},
-        "keep_dead_seconds": {"anyOf": [{"$ref": "#/$defs/length"}, {"type": "null"}]},
         "audit_every_transition": {"type": "boolean"},
         "max_result_bytes": {"type": "integer", "minimum": 1, "maximum": 1073741824},
         "max_payload_bytes": {"type": "integer", "minimum": 1, "maximum": 1073741824},

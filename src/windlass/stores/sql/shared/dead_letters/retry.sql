@@ -2,6 +2,7 @@
 UPDATE windlass.jobs AS job
 SET state = CASE WHEN given.delay > given.no_delay THEN 'scheduled' ELSE 'available' END,
     reason = NULL,
+    args = COALESCE(given.new_args, job.args),
     attempt = 0,
     crashes = 0,
     is_suspect = FALSE,
@@ -13,7 +14,7 @@ SET state = CASE WHEN given.delay > given.no_delay THEN 'scheduled' ELSE 'availa
     cancel_reason = NULL,
     deadline = CASE WHEN job.deadline > clock.at THEN job.deadline END,
     updated_at = clock.at
-FROM {each job_id uuid, delay interval, no_delay interval} AS given
+FROM {each job_id uuid, delay interval, no_delay interval, new_args json} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = given.job_id
   AND job.state = 'dead'

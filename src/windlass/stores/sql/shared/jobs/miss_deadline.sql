@@ -18,4 +18,4 @@ SET state = 'dead',
 FROM late
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = late.job_id
-RETURNING id, lease_epoch, tenant, is_awaited
+RETURNING id, kind, lease_epoch, tenant, is_awaited

@@ -143,18 +143,23 @@ CREATE TABLE windlass.dead_letters (
     kind text NOT NULL,
     queue text NOT NULL,
     reason text NOT NULL,
+    fingerprint {word} NOT NULL DEFAULT '',
     error {json},
     attempts integer NOT NULL,
     first_attempted_at {timestamp},
     died_at {timestamp} NOT NULL,
     status text NOT NULL DEFAULT 'new',
     owner text,
+    note text,
     resolution text,
     resolved_by text,
     resolved_at {timestamp},
+    changed_by text,
+    changed_at {timestamp},
     version integer NOT NULL DEFAULT 1,
     PRIMARY KEY (job_id, lease_epoch),
     CONSTRAINT known_status CHECK (status IN ('new', 'investigating', 'resolved', 'ignored', 'retried')),
+    CONSTRAINT investigation_has_owner CHECK (status <> 'investigating' OR owner IS NOT NULL),
     CONSTRAINT resolution_has_author CHECK (
         status IN ('new', 'investigating')
         OR (resolution IS NOT NULL AND resolved_by IS NOT NULL AND resolved_at IS NOT NULL)
@@ -163,6 +168,9 @@ CREATE TABLE windlass.dead_letters (
 
 CREATE INDEX dead_letters_open ON windlass.dead_letters (died_at, job_id)
 WHERE status IN ('new', 'investigating');
+
+CREATE INDEX dead_letters_cause ON windlass.dead_letters (fingerprint, died_at, job_id)
+WHERE status IN ('new', 'investigating') AND fingerprint <> '';
 
 CREATE TABLE windlass.kinds (
     kind text NOT NULL PRIMARY KEY,
