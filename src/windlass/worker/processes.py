@@ -1,0 +1,249 @@
+"""Processes for handlers that ask for one of their own: they can be killed, and they die alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from windlass.classify import Rules
+from windlass.env import Env
+from windlass.errors import InvalidSettings
+from windlass.handler import Handler
+from windlass.outcome import Complete, Crashed, Outcome
+from windlass.registry import HandlerSpec
+from windlass.worker.endings import raised, timed_out
+from windlass.worker.process_words import Measured, Report, Task, Unpacking, packed
+from windlass.worker.running import Running
+
+LOOK_EVERY = 0.1
+KILL_AFTER = 2.0
+SEND_WITHIN = 30.0
+LAST_BREATH = 1.0
+_CHUNK = 65_536
+
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from windlass.worker.process_child import main; main(int(sys.argv[1]))"
+)
+
+
+def refuse_unimportable(spec: HandlerSpec) -> None:
+    """Raise InvalidSettings unless another process can import this handler by its name."""
+    function = spec.function
+    assert function is not None
+    module, name = function.__module__, function.__qualname__
+    start = f"{spec.kind!r} cannot run in a process of its own: "
+    if module == "__main__":
+        # Importing a program that is not guarded would run it once more, in every process.
+        raise InvalidSettings(
+            f"{start}{name} is in the program that was started; move it to a module that can be imported"
+        )
+    if "<" in name:
+        raise InvalidSettings(
+            f"{start}{module}.{name} is made inside of a function; move it to the top level of its module"
+        )
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not function and not (isinstance(found, Handler) and found.spec is spec):
+        raise InvalidSettings(
+            f"{start}{module}.{name} is not what that name gives when it is imported; give it a name of its own"
+        )
+
+
+class ProcessPool:
+    """Warm processes, started when they are first needed; every method may be called from any thread.
+
+    There are never more of them than attempts that run at the same time.
+    """
+
+    def __init__(self, *, rules: Rules, result_limit: int, env: Env) -> None:
+        self._rules, self._result_limit, self._env = rules, result_limit, env
+        self._idle: list[Child] = []
+        self._children: set[Child] = set()
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def run(self, running: Running) -> tuple[Outcome, Measured | None]:
+        """Run one attempt and wait for its end, which comes at the latest when its time is over."""
+        try:
+            child = self._given(packed(self._task(running)))
+        except OSError as error:
+            # The system is out of processes or memory: that is as transient as any other want of resources.
+            return raised(error, rules=self._rules, now=self._env.wall()), None
+        report = self._wait_for(child, running)
+        if report is None or running.is_asked_to_stop:
+            # Once it was signalled, nothing else may run in it, even if its handler went on to the end.
+            self._forget(child)
+        else:
+            with self._lock:
+                self._idle.append(child)
+        if report is None:
+            return running.stop_outcome or child.crash(running.claim.worker), None
+        if running.stop_outcome is not None and not isinstance(report.outcome, Complete):
+            return running.stop_outcome, report.measured
+        return report.outcome, report.measured
+
+    def close(self) -> None:
+        """End every process at once."""
+        with self._lock:
+            self._is_closed = True
+            children = list(self._children)
+        for child in children:
+            self._forget(child)
+
+    def _task(self, running: Running) -> Task:
+        claim, function = running.claim, running.spec.function
+        assert function is not None
+        return Task(
+            module=function.__module__,
+            name=function.__qualname__,
+            args=claim.args,
+            rules=self._rules,
+            result_limit=self._result_limit,
+            job_id=claim.id,
+            kind=claim.kind,
+            queue=claim.queue,
+            attempt=claim.attempt,
+            max_attempts=claim.max_attempts,
+            run=claim.run,
+            tenant=claim.tenant,
+            correlation_id=claim.correlation_id,
+            deadline=claim.deadline,
+        )
+
+    def _given(self, task: bytes) -> Child:
+        """A process that has received this task; those that died while they were idle are replaced."""
+        while (child := self._from_idle()) is not None:
+            with suppress(OSError):
+                if child.is_alive:
+                    child.send(task)
+                    return child
+            self._forget(child)
+        child = self._started()
+        child.send(task)
+        return child
+
+    def _from_idle(self) -> Child | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _started(self) -> Child:
+        with self._lock:
+            if self._is_closed:
+                raise OSError("the worker leaves, no more processes are started")
+            child = Child()
+            self._children.add(child)
+            return child
+
+    def _wait_for(self, child: Child, running: Running) -> Report | None:
+        """The report of an attempt; None if its process ended without one, by itself or because it had to."""
+        now = self._env.monotonic()
+        limit = (now if running.started is None else running.started) + running.claim.timeout.total_seconds()
+        kill_at: float | None = None
+        while True:
+            try:
+                report = child.receive(within=min(LOOK_EVERY, limit - now) if now < limit else LOOK_EVERY)
+            except (EOFError, OSError, msgspec.MsgspecError):
+                return None
+            if report is not None:
+                return report
+            now = self._env.monotonic()
+            if now >= limit and not running.is_asked_to_stop:
+                running.stop(timed_out(running.claim))
+            if running.is_asked_to_stop and kill_at is None:
+                kill_at = now + KILL_AFTER
+                child.signal(signal.SIGTERM)
+            elif kill_at is not None and now >= kill_at:
+                return None
+
+    def _forget(self, child: Child) -> None:
+        child.end()
+        with self._lock:
+            self._children.discard(child)
+
+
+class Child:
+    """One process, and the channel to it."""
+
+    def __init__(self) -> None:
+        self._channel, theirs = socket.socketpair()
+        self._channel.settimeout(SEND_WITHIN)
+        self._unpacking = Unpacking()
+        with theirs:
+            # A session of its own: Ctrl-C in a terminal is the worker's to answer, and what the handler
+            # starts can be ended with it. Popen starts the program afresh; nothing of the worker is forked.
+            self._process = subprocess.Popen(  # noqa: S603 -- the program is this Python itself
+                [
+                    sys.executable,
+                    "-P",
+                    *(f"-W{option}" for option in sys.warnoptions),
+                    "-c",
+                    _START,
+                    str(theirs.fileno()),
+                    json.dumps(sys.path),
+                ],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def send(self, task: bytes) -> None:
+        """Hand over an attempt; raises OSError if the process is gone."""
+        self._channel.sendall(task)
+
+    def receive(self, *, within: float) -> Report | None:
+        """What the process reports, None if nothing yet; raises EOFError when it cannot report any more."""
+        # What the handler started may hold the channel open, so its end alone does not tell.
+        was_alive = self.is_alive
+        if select.select([self._channel], [], [], within if was_alive else 0)[0]:
+            received = self._channel.recv(_CHUNK)
+            self._unpacking.add(received)
+            if not received:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(LAST_BREATH)
+                raise EOFError
+        elif not was_alive:
+            raise EOFError
+        return self._unpacking.next(Report)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, unless the process has ended."""
+        self._process.send_signal(number)
+
+    def end(self) -> None:
+        """Kill the process and what it started, if they still run."""
+        if self.is_alive:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.wait()
+        self._channel.close()
+
+    def crash(self, worker: str) -> Crashed:
+        """The outcome of an attempt whose process has ended unasked."""
+        code = self._process.returncode
+        how = f"was killed by {_signal_name(-code)}" if code < 0 else f"left with exit code {code}"
+        return Crashed(worker, told=f"the handler's process {self._process.pid} {how}", was_alone=True)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
