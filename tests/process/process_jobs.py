@@ -15,6 +15,8 @@ from typing import Any
 from windlass import Backoff, Cancel, Context, Snooze, Windlass, current
 
 app = Windlass(os.environ["PROCESS_JOBS_URL"])
+# A large application takes its time to import, in each process anew.
+time.sleep(float(os.environ.get("PROCESS_JOBS_IMPORT_SECONDS", "0")))
 quick: dict[str, Any] = {"backoff": Backoff.fixed("50ms"), "lease": "5s"}
 
 

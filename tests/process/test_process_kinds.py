@@ -101,7 +101,7 @@ async def test_a_handler_ends_its_attempt_in_every_other_way(jobs: ModuleType) -
     assert (await bad.get()).error["error_class"] == "result_invalid"
 
 
-@pytest.mark.parametrize(("kind", "slot_free_within"), [("spin", 2.0), ("refuse_to_end", 3.5)])
+@pytest.mark.parametrize(("kind", "slot_free_within"), [("spin", 3.0), ("refuse_to_end", 5.0)])
 async def test_a_time_limit_kills_and_the_slot_is_free(
     jobs: ModuleType, tmp_path: Path, kind: str, slot_free_within: float
 ) -> None:
@@ -119,6 +119,27 @@ async def test_a_time_limit_kills_and_the_slot_is_free(
     assert "0.5 s" in job.error["message"]
     assert is_gone(int((tmp_path / "pid").read_text()))
     assert (tmp_path / "pid.cleaned").exists() is (kind == "spin")
+
+
+async def test_a_slow_import_is_not_taken_from_the_handlers_time(
+    jobs: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROCESS_JOBS_IMPORT_SECONDS", "1.5")
+    async with jobs.app.working():
+        job = await jobs.add.options(timeout="1s").enqueue(a=1)
+
+        assert (await job.result(timeout=20))[0] == 3
+        assert (await job.get()).attempt == 1
+
+
+async def test_a_module_that_cannot_be_imported_again_fails_the_job(
+    jobs: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROCESS_JOBS_IMPORT_SECONDS", "soon")
+    async with jobs.app.working():
+        job = await jobs.fail.enqueue()
+        with pytest.raises(JobDead, match="could not convert string to float: 'soon'"):
+            await job.result(timeout=20)
 
 
 async def test_what_a_handler_started_is_killed_with_it(jobs: ModuleType, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
@@ -28,7 +29,7 @@ from windlass.job import JobId
 from windlass.outcome import Outcome
 from windlass.registry import HandlerSpec, describe
 from windlass.worker.endings import raised, returned
-from windlass.worker.process_words import Measured, Report, Task, Unpacking, packed
+from windlass.worker.process_words import Begun, Measured, Report, Task, Unpacking, packed
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _RESET_PEAK = "5"
@@ -51,7 +52,7 @@ def main(descriptor: int) -> None:
     threading.Thread(target=_read, args=(channel, tasks), name="windlass-channel", daemon=True).start()
     try:
         while True:
-            channel.sendall(packed(_report(tasks.get())))
+            channel.sendall(packed(_report(tasks.get(), lambda: channel.sendall(packed(Begun())))))
     except (Terminated, OSError):
         _leave()
 
@@ -67,10 +68,11 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 
 def _read(channel: socket.socket, tasks: SimpleQueue[Task]) -> None:
     unpacking = Unpacking()
-    while received := channel.recv(_CHUNK):
-        unpacking.add(received)
-        while (task := unpacking.next(Task)) is not None:
-            tasks.put(task)
+    with suppress(OSError):
+        while received := channel.recv(_CHUNK):
+            unpacking.add(received)
+            while (task := unpacking.next(Task)) is not None:
+                tasks.put(task)
     _leave()
 
 
@@ -82,19 +84,22 @@ def _leave() -> NoReturn:
     os._exit(0)
 
 
-def _report(task: Task) -> Report:
+def _report(task: Task, begin: Callable[[], None]) -> Report:
     _forget_peak()
     before = _cpu_seconds()
-    outcome = contextvars.copy_context().run(_attempt, task)
+    outcome = contextvars.copy_context().run(_attempt, task, begin)
     _flush()
     measured = Measured(cpu_ms=round((_cpu_seconds() - before) * 1000), peak_rss_mb=_peak_rss_mb())
     return Report.of(outcome, measured)
 
 
-def _attempt(task: Task) -> Outcome:
+def _attempt(task: Task, begin: Callable[[], None]) -> Outcome:
     contexts.enter(own := _context(task))
     try:
-        spec = _find(task)
+        try:
+            spec = _find(task)
+        finally:
+            begin()
         arguments = spec.unpack(task.args)
         assert spec.function is not None
         call: Any = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
@@ -132,7 +137,8 @@ def _find(task: Task) -> HandlerSpec:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
+        # Where nobody reads any more, or the handler has closed it, there is nothing to be saved.
+        with suppress(OSError, ValueError, AttributeError):
             stream.flush()
 
 

@@ -34,6 +34,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     deadline: datetime | None
 
 
+class Begun(msgspec.Struct, frozen=True):
+    """The handler is imported, or could not be, and its time begins."""
+
+
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """What one attempt has used."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
@@ -11,30 +12,43 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from windlass.classify import Rules
+from windlass.classify import ErrorClass, Rules
 from windlass.env import Env
 from windlass.errors import InvalidSettings
 from windlass.handler import Handler
-from windlass.outcome import Complete, Crashed, Outcome
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome
 from windlass.registry import HandlerSpec
 from windlass.worker.endings import raised, timed_out
-from windlass.worker.process_words import Measured, Report, Task, Unpacking, packed
+from windlass.worker.process_words import Begun, Measured, Report, Task, Unpacking, packed
 from windlass.worker.running import Running
 
+IMPORT_WITHIN = 60.0
 LOOK_EVERY = 0.1
 KILL_AFTER = 2.0
 SEND_WITHIN = 30.0
 LAST_BREATH = 1.0
 _CHUNK = 65_536
 
-_START = (
+_PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from windlass.worker.process_child import main; main(int(sys.argv[1]))"
 )
+
+
+_NEVER_BEGAN = Fail(
+    ErrorInfo(
+        "TimeoutError",
+        f"the handler's module could not be imported within {IMPORT_WITHIN:g} s",
+        ErrorClass.TIMEOUT,
+    ),
+    timed_out=True,
+)
+
+_M = TypeVar("_M")
 
 
 def refuse_unimportable(spec: HandlerSpec) -> None:
@@ -148,24 +162,34 @@ class ProcessPool:
 
     def _wait_for(self, child: Child, running: Running) -> Report | None:
         """The report of an attempt; None if its process ended without one, by itself or because it had to."""
-        now = self._env.monotonic()
-        limit = (now if running.started is None else running.started) + running.claim.timeout.total_seconds()
-        kill_at: float | None = None
+        begin_by = self._env.monotonic() + IMPORT_WITHIN
+        if self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN) is None:
+            return None
+        # A time limit is the handler's. If it held for the import as well, a short one could never be kept:
+        # every attempt would be killed, and the next would have to import anew.
+        running.started = now = self._env.monotonic()
+        limit = now + running.claim.timeout.total_seconds()
+        return self._heard(Report, child, running, by=limit, otherwise=timed_out(running.claim))
+
+    def _heard(
+        self, kind: type[_M], child: Child, running: Running, *, by: float, otherwise: Outcome
+    ) -> _M | None:
+        now, kill_at = self._env.monotonic(), float("inf")
         while True:
             try:
-                report = child.receive(within=min(LOOK_EVERY, limit - now) if now < limit else LOOK_EVERY)
+                message = child.receive(kind, within=min(LOOK_EVERY, by - now) if now < by else LOOK_EVERY)
             except (EOFError, OSError, msgspec.MsgspecError):
                 return None
-            if report is not None:
-                return report
+            if message is not None:
+                return message
             now = self._env.monotonic()
-            if now >= limit and not running.is_asked_to_stop:
-                running.stop(timed_out(running.claim))
-            if running.is_asked_to_stop and kill_at is None:
+            if now >= by and not running.is_asked_to_stop:
+                running.stop(otherwise)
+            if now >= kill_at:
+                return None
+            if running.is_asked_to_stop and kill_at == float("inf"):
                 kill_at = now + KILL_AFTER
                 child.signal(signal.SIGTERM)
-            elif kill_at is not None and now >= kill_at:
-                return None
 
     def _forget(self, child: Child) -> None:
         child.end()
@@ -181,22 +205,14 @@ class Child:
         self._channel.settimeout(SEND_WITHIN)
         self._unpacking = Unpacking()
         with theirs:
-            # A session of its own: Ctrl-C in a terminal is the worker's to answer, and what the handler
-            # starts can be ended with it. Popen starts the program afresh; nothing of the worker is forked.
-            self._process = subprocess.Popen(  # noqa: S603 -- the program is this Python itself
-                [
-                    sys.executable,
-                    "-P",
-                    *(f"-W{option}" for option in sys.warnoptions),
-                    "-c",
-                    _START,
-                    str(theirs.fileno()),
-                    json.dumps(sys.path),
-                ],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+            try:
+                self._process = _start(theirs)
+            except BaseException:
+                self._channel.close()
+                raise
+        # Not select, which knows no descriptors above 1023.
+        self._poll = select.poll()
+        self._poll.register(self._channel, select.POLLIN)
 
     @property
     def is_alive(self) -> bool:
@@ -207,11 +223,13 @@ class Child:
         """Hand over an attempt; raises OSError if the process is gone."""
         self._channel.sendall(task)
 
-    def receive(self, *, within: float) -> Report | None:
-        """What the process reports, None if nothing yet; raises EOFError when it cannot report any more."""
+    def receive(self, kind: type[_M], *, within: float) -> _M | None:
+        """What the process says next, None if nothing yet; raises EOFError when it can say no more."""
         # What the handler started may hold the channel open, so its end alone does not tell.
         was_alive = self.is_alive
-        if select.select([self._channel], [], [], within if was_alive else 0)[0]:
+        if (message := self._unpacking.next(kind)) is not None:
+            return message
+        if self._poll.poll(math.ceil(within * 1000) if was_alive else 0):
             received = self._channel.recv(_CHUNK)
             self._unpacking.add(received)
             if not received:
@@ -220,7 +238,7 @@ class Child:
                 raise EOFError
         elif not was_alive:
             raise EOFError
-        return self._unpacking.next(Report)
+        return self._unpacking.next(kind)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, unless the process has ended."""
@@ -240,6 +258,19 @@ class Child:
         code = self._process.returncode
         how = f"was killed by {_signal_name(-code)}" if code < 0 else f"left with exit code {code}"
         return Crashed(worker, told=f"the handler's process {self._process.pid} {how}", was_alone=True)
+
+
+def _start(channel: socket.socket) -> subprocess.Popen[bytes]:
+    flags = ["-P", *(f"-W{option}" for option in sys.warnoptions)]
+    told = [str(channel.fileno()), json.dumps([str(folder) for folder in sys.path])]
+    # A session of its own: Ctrl-C in a terminal is the worker's to answer, and what the handler starts can be
+    # ended with it. The program is started afresh: of a worker's threads and locks, nothing may be forked.
+    return subprocess.Popen(  # noqa: S603 -- the program is this Python itself
+        [sys.executable, *flags, "-c", _PROGRAM, *told],
+        stdin=subprocess.DEVNULL,
+        pass_fds=[channel.fileno()],
+        start_new_session=True,
+    )
 
 
 def _signal_name(number: int) -> str:

@@ -171,7 +171,6 @@ class Runner:
         self._done(running, self._base.copy().run(self._attempt, running))
 
     def _run_in_process(self, running: Running) -> None:
-        running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return self._done(running, running.stop_outcome)
         outcome, measured = self._processes.run(running)
