@@ -28,11 +28,14 @@ _numbers = count()
 
 
 @pytest.fixture
-async def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModuleType]:
-    """A module of handlers with a database of its own."""
+async def jobs(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[ModuleType]:
+    """A module of handlers with a database of its own; on SQLite, unless the test says otherwise."""
+    url = request.getfixturevalue(getattr(request, "param", "sqlite_url"))
     name = f"process_jobs_{next(_numbers)}"
     shutil.copy(SOURCE, tmp_path / f"{name}.py")
-    monkeypatch.setenv("PROCESS_JOBS_URL", f"sqlite:///{tmp_path}/jobs.db")
+    monkeypatch.setenv("PROCESS_JOBS_URL", url)
     monkeypatch.syspath_prepend(tmp_path)
     module = importlib.import_module(name)
     yield module
@@ -151,6 +154,7 @@ async def test_what_a_handler_started_is_killed_with_it(jobs: ModuleType, tmp_pa
         await eventually(lambda: is_gone(int((tmp_path / "pid").read_text())), within=3)
 
 
+@pytest.mark.parametrize("jobs", ["sqlite_url", "postgres_url"], indirect=True)
 @pytest.mark.parametrize(("how", "told"), [("exit", "exit code 7"), ("segfault", "SIGSEGV")])
 async def test_a_crash_costs_only_its_own_job(jobs: ModuleType, tmp_path: Path, how: str, told: str) -> None:
     gate = tmp_path / "gate"
@@ -203,6 +207,7 @@ async def test_a_request_to_cancel_kills(jobs: ModuleType, tmp_path: Path) -> No
         assert is_gone(waiting_pids(gate)[0])
 
 
+@pytest.mark.parametrize("jobs", ["sqlite_url", "postgres_url"], indirect=True)
 async def test_a_handler_can_enqueue(jobs: ModuleType) -> None:
     async with jobs.app.working():
         job = await jobs.enqueue_another.enqueue()

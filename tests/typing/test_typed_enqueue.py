@@ -69,7 +69,7 @@ LINES = {
     "wrong type without a loop": 'add.enqueue_sync(1, "2")',
     "wrong type kept for later": 'add.args(1, "2")',
     "unknown option": 'render.options(dealy="5m")',
-    "option of a wrong type": 'render.options(queue=7)',
+    "option of a wrong type": "render.options(queue=7)",
     "handler": "reveal_type(render)",
     "result": "reveal_type(await (await render.enqueue(1)).result())",
     "result without a loop": "reveal_type(add.enqueue_sync(1, 2).result_sync())",
