@@ -26,7 +26,8 @@ from windlass.worker.endings import raised, timed_out
 from windlass.worker.process_words import Begun, Measured, Report, Task, Unpacking, packed
 from windlass.worker.running import Running
 
-IMPORT_WITHIN = 60.0
+IMPORT_WITHIN = 20.0
+"""Less than what maintenance allows beyond a time limit before it takes the job away from its worker."""
 LOOK_EVERY = 0.1
 KILL_AFTER = 2.0
 SEND_WITHIN = 30.0
@@ -78,7 +79,7 @@ def refuse_unimportable(spec: HandlerSpec) -> None:
 class ProcessPool:
     """Warm processes, started when they are first needed; every method may be called from any thread.
 
-    There are never more of them than attempts that run at the same time.
+    There are never more of them than attempts have run at the same time.
     """
 
     def __init__(self, *, rules: Rules, result_limit: int, env: Env) -> None:
@@ -145,7 +146,11 @@ class ProcessPool:
                     return child
             self._forget(child)
         child = self._started()
-        child.send(task)
+        try:
+            child.send(task)
+        except OSError:
+            self._forget(child)
+            raise
         return child
 
     def _from_idle(self) -> Child | None:
