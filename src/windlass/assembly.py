@@ -31,6 +31,7 @@ from windlass.settlement import Settlement, settle
 from windlass.stores.contract import Kinds, Stores
 from windlass.version import VERSION
 from windlass.worker.identity import boot_id, worker_id
+from windlass.worker.processes import refuse_unimportable
 from windlass.worker.worker import Duties, Parts, Plan, Routes, Worker
 
 
@@ -98,9 +99,7 @@ def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
         )
     for spec in specs:
         if spec.runs_in == "process":
-            raise InvalidSettings(
-                f"{spec.kind!r} asks for a process of its own, which this release cannot give it"
-            )
+            refuse_unimportable(spec)
     return specs
 
 

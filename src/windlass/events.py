@@ -24,6 +24,7 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "worker.tainted": (Level.WARNING, "A handler ignores that its time is over and keeps its slot."),
     "jobs.claimed": (Level.DEBUG, "A worker has received jobs."),
     "job.started": (Level.DEBUG, "A handler begins."),
+    "job.measured": (Level.DEBUG, "An attempt in a process of its own has used so much time and memory."),
     "job.settled": (Level.INFO, "An attempt has ended and its outcome is stored."),
     "job.dead": (Level.ERROR, "A job is out of attempts or hopeless; a person must look."),
     "job.rescued": (Level.WARNING, "A job was taken back from a worker that is gone."),

@@ -60,9 +60,14 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """The worker that held the claim is gone; nobody knows how far the handler came."""
+    """The process that ran the handler is gone; nobody knows how far the handler came.
+
+    `was_alone` says that no other job ran in it, so that the cause must be this one; `told` is what is known.
+    """
 
     worker: str
+    told: str = ""
+    was_alone: bool = False
 
 
 Outcome = Complete | Fail | Snoozed | Stopped | Released | Crashed

@@ -106,11 +106,14 @@ def _after_crash(
 ) -> Settlement:
     rule = policy.rule_for(ErrorClass.CRASHED)
     limit = _limit(claim, rule)
+    is_culprit = claim.is_suspect or outcome.was_alone
     crash = Settlement(
         State.SCHEDULED,
-        error=_crash_error(outcome.worker),
-        is_suspect=True,
-        crashes=1 if claim.is_suspect else 0,
+        error=_crash_error(outcome),
+        # A job that was alone in its process is to blame without having been suspected, and no danger to others:
+        # it need not be kept apart, unless it was suspected of taking a whole worker down before.
+        is_suspect=claim.is_suspect or not outcome.was_alone,
+        crashes=1 if is_culprit else 0,
         max_attempts=_new_limit(claim, limit),
         attempt_status="crashed",
     )
@@ -118,7 +121,7 @@ def _after_crash(
         return replace(crash, state=State.CANCELLED, reason=CANCEL_REQUESTED)
     if not rule.retry:
         return replace(crash, state=State.DEAD, reason=HOPELESS)
-    if not claim.is_suspect:
+    if not is_culprit:
         # All jobs of a dead worker come here and at most one of them killed it, so none pays with its last
         # attempt. From now on it runs with no other suspect beside it: the next crash is its own.
         return replace(crash, state=State.AVAILABLE, refund=1 if claim.attempt >= limit else 0)
@@ -129,10 +132,11 @@ def _after_crash(
     return replace(crash, run_in=_delay(claim, None, rule, policy, chance=chance))
 
 
-def _crash_error(worker: str) -> ErrorInfo:
+def _crash_error(outcome: Crashed) -> ErrorInfo:
+    told = outcome.told or f"worker {outcome.worker} is gone"
     return ErrorInfo(
-        type="WorkerCrashed",
-        message=f"worker {worker} is gone; nobody knows how far this attempt came",
+        type="ProcessCrashed" if outcome.was_alone else "WorkerCrashed",
+        message=f"{told}; nobody knows how far this attempt came",
         error_class=ErrorClass.CRASHED.value,
     )
 

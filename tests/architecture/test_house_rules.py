@@ -38,6 +38,7 @@ IMPURE = {
 # User code runs here, or a duty that must not end the loop: anything may be raised.
 MAY_CATCH_EVERYTHING = {
     "worker/runner.py",
+    "worker/process_child.py",
     "maintenance/loop.py",
     "classify.py",  # reads attributes of exceptions that users wrote
     "error_text.py",  # calls their __str__
@@ -238,7 +239,7 @@ def is_put_together(argument: ast.expr) -> bool:
 
 
 def test_nothing_is_pickled() -> None:
-    unsafe = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle"}
+    unsafe = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "multiprocessing"}
     found = [
         f"{name_in_source(path)} imports {imported}"
         for path in source_files()

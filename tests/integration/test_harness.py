@@ -40,6 +40,12 @@ def resize(path: str) -> int:
     return len(path)
 
 
+@app.job(runs_in="process")
+def compute(number: int) -> int:
+    runs.append(f"compute {number}")
+    return number + 1
+
+
 @app.job(max_attempts=2, backoff=Backoff.fixed("1m"))
 async def broken(message: str) -> None:
     runs.append("broken")
@@ -253,6 +259,12 @@ async def test_one_job_is_run_and_its_result_returned(windlass: Harness) -> None
     assert result == "sent to 2"
     assert [job.state for job in await windlass.enqueued(send)] == [State.AVAILABLE, State.COMPLETED]
     assert [(job.attempt, job.args["user"]) for job in await windlass.enqueued(send, user=1)] == [(0, 1)]
+
+
+async def test_a_job_that_asks_for_a_process_runs_in_that_of_the_test(windlass: Harness) -> None:
+    assert await windlass.run_job(compute, number=41) == 42
+
+    assert runs[-1] == "compute 41"
 
 
 async def test_a_follow_up_of_a_job_is_there_and_has_not_run(windlass: Harness) -> None:

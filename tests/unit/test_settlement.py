@@ -185,6 +185,18 @@ def test_a_suspect_that_crashes_again_waits_and_is_blamed() -> None:
     assert settlement.is_suspect
 
 
+def test_a_crash_alone_in_a_process_is_blamed_at_once_but_not_suspected() -> None:
+    crash = Crashed("w1", told="the handler's process 5 was killed by SIGSEGV", was_alone=True)
+
+    first, last = settled(crash), settled(crash, attempt=4)
+
+    assert (first.state, first.crashes, first.is_suspect) == (State.SCHEDULED, 1, False)
+    assert first.error is not None
+    assert first.error.message.startswith("the handler's process 5 was killed by SIGSEGV")
+    assert (last.state, last.reason, last.refund) == (State.DEAD, "exhausted", 0)
+    assert settled(crash, is_suspect=True).is_suspect
+
+
 def test_a_crash_loop_ends_dead() -> None:
     policy = resolve(change(max_attempts=100))
 

@@ -12,7 +12,7 @@ from windlass.context import current
 from windlass.job import Claim, Job, JobId
 from windlass.outcome import Complete, Outcome, Released
 from windlass.records import Wanted
-from windlass.registry import HandlerSpec, Registry
+from windlass.registry import HandlerSpec, Registry, RunsIn
 from windlass.worker.runner import Runner
 from windlass.worker.settler import Settler
 from windlass.worker.watchdog import watch_time_limits
@@ -153,7 +153,9 @@ def _noting(registry: Registry, errors: dict[JobId, Exception]) -> Registry:
     """The same handlers, which also note the exceptions they raise: the database keeps only their text."""
     noting = Registry()
     for spec in registry.handled():
-        noting.add(replace(spec, function=_noting_function(spec, errors)))
+        # An exception object cannot come back from another process, so here every handler runs in this one.
+        runs_in: RunsIn = "loop" if spec.is_async else "thread"
+        noting.add(replace(spec, function=_noting_function(spec, errors), runs_in=runs_in))
     return noting
 
 

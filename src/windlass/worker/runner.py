@@ -11,17 +11,20 @@ from datetime import timedelta
 from functools import partial
 
 from windlass import context as contexts
-from windlass.classify import ErrorClass, Rules, classify
+from windlass.classify import Rules
 from windlass.env import Env
-from windlass.error_text import error_info
-from windlass.errors import Cancel, Hopeless, InvalidArguments, InvalidPayload, Retry, Snooze
+from windlass.errors import Cancel
 from windlass.job import Claim, JobId
-from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped
+from windlass.outcome import Outcome
 from windlass.registry import HandlerSpec, Registry
+from windlass.worker.endings import raised, returned, timed_out
+from windlass.worker.process_words import Measured
+from windlass.worker.processes import ProcessPool
 from windlass.worker.running import Running, RunningContext
 from windlass.worker.threads import ThreadPool
 
 Finish = Callable[[Claim, Outcome], None]
+OnMeasured = Callable[[Claim, Measured], None]
 
 SHORT = timedelta(seconds=2)
 """Below this a time limit is kept to the millisecond, above it to a quarter of a second."""
@@ -30,11 +33,20 @@ SHORT = timedelta(seconds=2)
 class Runner:
     """Holds the slots of a worker: `async def` handlers run on the handlers' loop, `def` handlers in threads.
 
+    Those that ask for it run in processes; a thread waits for each.
     Claims beyond the slots wait here. Every method may be called from any thread.
     """
 
     def __init__(
-        self, registry: Registry, *, slots: int, finish: Finish, rules: Rules, result_limit: int, env: Env
+        self,
+        registry: Registry,
+        *,
+        slots: int,
+        finish: Finish,
+        rules: Rules,
+        result_limit: int,
+        env: Env,
+        on_measured: OnMeasured | None = None,
     ) -> None:
         self._registry, self._slots, self._finish, self._rules = registry, slots, finish, rules
         self._result_limit, self._env = result_limit, env
@@ -43,6 +55,8 @@ class Runner:
         self._active = 0
         self._lock = threading.Lock()
         self._threads = ThreadPool(slots)
+        self._processes = ProcessPool(rules=rules, result_limit=result_limit, env=env)
+        self._on_measured = on_measured
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
         # What a job sets in its context must not be seen by another, so each starts from a copy of this one.
@@ -116,7 +130,8 @@ class Runner:
             ]
 
     def close(self) -> None:
-        """Let idle threads end."""
+        """Let idle threads end, and end every process."""
+        self._processes.close()
         self._threads.close()
 
     def _pump(self) -> None:
@@ -126,7 +141,9 @@ class Runner:
             while self._waiting and self._active < self._slots:
                 running = self._waiting.popleft()
                 self._active += 1
-                if running.spec.is_async:
+                if running.spec.runs_in == "process":
+                    self._threads.submit(partial(self._run_in_process, running))
+                elif running.spec.is_async:
                     on_loop.append(running)
                 else:
                     self._threads.submit(partial(self._run_in_thread, running))
@@ -152,6 +169,14 @@ class Runner:
 
     def _run_in_thread(self, running: Running) -> None:
         self._done(running, self._base.copy().run(self._attempt, running))
+
+    def _run_in_process(self, running: Running) -> None:
+        if running.stop_outcome is not None:
+            return self._done(running, running.stop_outcome)
+        outcome, measured = self._processes.run(running)
+        if measured is not None and self._on_measured is not None:
+            self._on_measured(running.claim, measured)
+        self._done(running, outcome)
 
     def _done(self, running: Running, outcome: Outcome) -> None:
         with self._lock:
@@ -205,38 +230,9 @@ class Runner:
             return self._outcome_of(error, running)
 
     def _completed(self, spec: HandlerSpec, value: object) -> Outcome:
-        try:
-            return Complete(spec.encode_result(value, limit_bytes=self._result_limit))
-        except InvalidPayload as error:
-            return Fail(error_info(error, error_class=ErrorClass.RESULT_INVALID), hopeless=True)
+        return returned(spec, value, result_limit=self._result_limit)
 
     def _outcome_of(self, error: BaseException, running: Running) -> Outcome:
         if running.stop_outcome is not None and isinstance(error, asyncio.CancelledError | Cancel):
             return running.stop_outcome
-        match error:
-            case Snooze():
-                return Snoozed(error.delay)
-            case Cancel():
-                return Stopped(error.reason)
-        _forget_own_frames(error)
-        found = classify(error, self._rules, now=self._env.wall())
-        info = error_info(error, error_class=found.error_class, code=found.code, status=found.status)
-        hopeless = isinstance(error, Hopeless | InvalidArguments)
-        after = error.after if isinstance(error, Retry) else found.retry_after
-        return Fail(info, hopeless=hopeless, retry_after=after)
-
-
-def timed_out(claim: Claim, error: BaseException | None = None) -> Fail:
-    """The outcome of an attempt whose time limit is over."""
-    seconds = claim.timeout.total_seconds()
-    told = error_info(error, error_class=ErrorClass.TIMEOUT).traceback if error is not None else ""
-    message = f"the handler did not finish within its time limit of {seconds:g} s"
-    return Fail(ErrorInfo("TimeoutError", message, ErrorClass.TIMEOUT, traceback=told), timed_out=True)
-
-
-def _forget_own_frames(error: BaseException) -> None:
-    """Let the traceback begin where the user's code does."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
-        traceback = traceback.tb_next
-    BaseException.with_traceback(error, traceback)
+        return raised(error, rules=self._rules, now=self._env.wall())

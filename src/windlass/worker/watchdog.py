@@ -9,7 +9,8 @@ from windlass.env import Env
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
-from windlass.worker.runner import Runner, timed_out
+from windlass.worker.endings import timed_out
+from windlass.worker.runner import Runner
 
 LOOK_EVERY = 0.25
 GRACE = timedelta(seconds=5)

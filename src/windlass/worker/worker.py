@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Protocol
 
 from windlass.classify import Rules
@@ -22,6 +23,7 @@ from windlass.stores.contract import Claims, Kinds, Workers
 from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, Wakeups, queue_hint
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
+from windlass.worker.process_words import Measured
 from windlass.worker.runner import Runner
 from windlass.worker.settler import Decide, Settler
 from windlass.worker.watchdog import watch_time_limits
@@ -115,6 +117,7 @@ class Worker:
             rules=plan.rules,
             result_limit=plan.result_limit,
             env=env,
+            on_measured=self._tell_measured,
         )
         self._settler: Settler | None = None
         self._fetcher: Fetcher | None = None
@@ -348,3 +351,12 @@ class Worker:
         assert self._fetcher is not None
         self._settler.offer(claim, outcome)
         self._fetcher.note_finished()
+
+    def _tell_measured(self, claim: Claim, measured: Measured) -> None:
+        facts = {"job_id": str(claim.id), "kind": claim.kind, "attempt": claim.attempt}
+        tell = partial(
+            self._emit, "job.measured", **facts, cpu_ms=measured.cpu_ms, peak_rss_mb=measured.peak_rss_mb
+        )
+        if self._engine_loop is not None:
+            with suppress(RuntimeError):
+                self._engine_loop.call_soon_threadsafe(tell)

@@ -1,0 +1,55 @@
+"""How what a handler returned or raised becomes an outcome, wherever it ran."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+
+from windlass.classify import ErrorClass, Rules, classify
+from windlass.error_text import error_info
+from windlass.errors import Cancel, Hopeless, InvalidArguments, InvalidPayload, Retry, Snooze
+from windlass.job import Claim
+from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped
+from windlass.registry import HandlerSpec
+
+_OUTSIDE = (str(Path(__file__).parent), str(Path(asyncio.__file__).parent))
+
+
+def returned(spec: HandlerSpec, value: object, *, result_limit: int) -> Outcome:
+    """The outcome of a handler that came to its end."""
+    try:
+        return Complete(spec.encode_result(value, limit_bytes=result_limit))
+    except InvalidPayload as error:
+        return Fail(error_info(error, error_class=ErrorClass.RESULT_INVALID), hopeless=True)
+
+
+def raised(error: BaseException, *, rules: Rules, now: datetime) -> Outcome:
+    """The outcome of a handler that raised."""
+    match error:
+        case Snooze():
+            return Snoozed(error.delay)
+        case Cancel():
+            return Stopped(error.reason)
+    _forget_frames_before_the_handler(error)
+    found = classify(error, rules, now=now)
+    info = error_info(error, error_class=found.error_class, code=found.code, status=found.status)
+    hopeless = isinstance(error, Hopeless | InvalidArguments)
+    after = error.after if isinstance(error, Retry) else found.retry_after
+    return Fail(info, hopeless=hopeless, retry_after=after)
+
+
+def timed_out(claim: Claim, error: BaseException | None = None) -> Fail:
+    """The outcome of an attempt whose time limit is over."""
+    seconds = claim.timeout.total_seconds()
+    told = error_info(error, error_class=ErrorClass.TIMEOUT).traceback if error is not None else ""
+    message = f"the handler did not finish within its time limit of {seconds:g} s"
+    return Fail(ErrorInfo("TimeoutError", message, ErrorClass.TIMEOUT, traceback=told), timed_out=True)
+
+
+def _forget_frames_before_the_handler(error: BaseException) -> None:
+    """Let the traceback begin where the user's code does."""
+    first = traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_OUTSIDE):
+        traceback = traceback.tb_next
+    BaseException.with_traceback(error, first if traceback is None else traceback)

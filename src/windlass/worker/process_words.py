@@ -1,0 +1,115 @@
+"""What a worker and the processes of its handlers say to each other: JSON texts with their length in front."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from windlass.classify import Rules
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+
+_T = TypeVar("_T")
+_LENGTH_BYTES = 4
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt: where the handler is found, what it is called with, and what its context says."""
+
+    module: str
+    name: str
+    args: str
+    rules: Rules
+    result_limit: int
+    job_id: UUID
+    kind: str
+    queue: str
+    attempt: int
+    max_attempts: int
+    run: int
+    tenant: str
+    correlation_id: str | None
+    deadline: datetime | None
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """The handler is imported, or could not be, and its time begins."""
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What one attempt has used."""
+
+    cpu_ms: int
+    peak_rss_mb: int
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How an attempt ended; exactly one of the first four says so, none of them means completed without a result."""
+
+    error: ErrorInfo | None = None
+    snooze: timedelta | None = None
+    cancel: str | None = None
+    result: str | None = None
+    hopeless: bool = False
+    retry_after: timedelta | None = None
+    measured: Measured
+
+    @classmethod
+    def of(cls, outcome: Outcome, measured: Measured) -> Report:
+        """Put an outcome into words."""
+        match outcome:
+            case Fail():
+                return cls(
+                    error=outcome.error,
+                    hopeless=outcome.hopeless,
+                    retry_after=outcome.retry_after,
+                    measured=measured,
+                )
+            case Snoozed(delay):
+                return cls(snooze=delay, measured=measured)
+            case Stopped(reason):
+                return cls(cancel=reason, measured=measured)
+            case Complete(result):
+                return cls(result=result, measured=measured)
+            case Released() | Crashed():
+                raise AssertionError(f"no handler can bring about {outcome}")
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome that was put into these words."""
+        if self.error is not None:
+            return Fail(self.error, hopeless=self.hopeless, retry_after=self.retry_after)
+        if self.snooze is not None:
+            return Snoozed(self.snooze)
+        if self.cancel is not None:
+            return Stopped(self.cancel)
+        return Complete(self.result)
+
+
+def packed(message: msgspec.Struct) -> bytes:
+    """A message as it is sent."""
+    text = msgspec.json.encode(message)
+    return len(text).to_bytes(_LENGTH_BYTES, "big") + text
+
+
+class Unpacking:
+    """Puts messages together from the bytes that come in."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def add(self, received: bytes) -> None:
+        """Take what was received."""
+        self._bytes += received
+
+    def next(self, kind: type[_T]) -> _T | None:
+        """The next message, None until all of it is there; raises msgspec.DecodeError for anything else."""
+        end = _LENGTH_BYTES + int.from_bytes(self._bytes[:_LENGTH_BYTES], "big")
+        if len(self._bytes) < max(end, _LENGTH_BYTES + 1):
+            return None
+        text = bytes(self._bytes[_LENGTH_BYTES:end])
+        del self._bytes[:end]
+        message: Any = msgspec.json.decode(text, type=kind)
+        return message  # type: ignore[no-any-return]  # the decoder is typed by `kind`

@@ -1,0 +1,285 @@
+"""Processes for handlers that ask for one of their own: they can be killed, and they die alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import msgspec
+
+from windlass.classify import ErrorClass, Rules
+from windlass.env import Env
+from windlass.errors import InvalidSettings
+from windlass.handler import Handler
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome
+from windlass.registry import HandlerSpec
+from windlass.worker.endings import raised, timed_out
+from windlass.worker.process_words import Begun, Measured, Report, Task, Unpacking, packed
+from windlass.worker.running import Running
+
+IMPORT_WITHIN = 20.0
+"""Less than what maintenance allows beyond a time limit before it takes the job away from its worker."""
+LOOK_EVERY = 0.1
+KILL_AFTER = 2.0
+SEND_WITHIN = 30.0
+LAST_BREATH = 1.0
+_CHUNK = 65_536
+
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from windlass.worker.process_child import main; main(int(sys.argv[1]))"
+)
+
+
+_NEVER_BEGAN = Fail(
+    ErrorInfo(
+        "TimeoutError",
+        f"the handler's module could not be imported within {IMPORT_WITHIN:g} s",
+        ErrorClass.TIMEOUT,
+    ),
+    timed_out=True,
+)
+
+_M = TypeVar("_M")
+
+
+def refuse_unimportable(spec: HandlerSpec) -> None:
+    """Raise InvalidSettings unless another process can import this handler by its name."""
+    function = spec.function
+    assert function is not None
+    module, name = function.__module__, function.__qualname__
+    start = f"{spec.kind!r} cannot run in a process of its own: "
+    if module == "__main__":
+        # Importing a program that is not guarded would run it once more, in every process.
+        raise InvalidSettings(
+            f"{start}{name} is in the program that was started; move it to a module that can be imported"
+        )
+    if "<" in name:
+        raise InvalidSettings(
+            f"{start}{module}.{name} is made inside of a function; move it to the top level of its module"
+        )
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not function and not (isinstance(found, Handler) and found.spec is spec):
+        raise InvalidSettings(
+            f"{start}{module}.{name} is not what that name gives when it is imported; give it a name of its own"
+        )
+
+
+class ProcessPool:
+    """Warm processes, started when they are first needed; every method may be called from any thread.
+
+    There are never more of them than attempts have run at the same time.
+    """
+
+    def __init__(self, *, rules: Rules, result_limit: int, env: Env) -> None:
+        self._rules, self._result_limit, self._env = rules, result_limit, env
+        self._idle: list[Child] = []
+        self._children: set[Child] = set()
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def run(self, running: Running) -> tuple[Outcome, Measured | None]:
+        """Run one attempt and wait for its end, which comes at the latest when its time is over."""
+        try:
+            child = self._given(packed(self._task(running)))
+        except OSError as error:
+            # The system is out of processes or memory: that is as transient as any other want of resources.
+            return raised(error, rules=self._rules, now=self._env.wall()), None
+        report = self._wait_for(child, running)
+        if report is None or running.is_asked_to_stop:
+            # Once it was signalled, nothing else may run in it, even if its handler went on to the end.
+            self._forget(child)
+        else:
+            with self._lock:
+                self._idle.append(child)
+        if report is None:
+            return running.stop_outcome or child.crash(running.claim.worker), None
+        if running.stop_outcome is not None and not isinstance(report.outcome, Complete):
+            return running.stop_outcome, report.measured
+        return report.outcome, report.measured
+
+    def close(self) -> None:
+        """End every process at once."""
+        with self._lock:
+            self._is_closed = True
+            children = list(self._children)
+        for child in children:
+            self._forget(child)
+
+    def _task(self, running: Running) -> Task:
+        claim, function = running.claim, running.spec.function
+        assert function is not None
+        return Task(
+            module=function.__module__,
+            name=function.__qualname__,
+            args=claim.args,
+            rules=self._rules,
+            result_limit=self._result_limit,
+            job_id=claim.id,
+            kind=claim.kind,
+            queue=claim.queue,
+            attempt=claim.attempt,
+            max_attempts=claim.max_attempts,
+            run=claim.run,
+            tenant=claim.tenant,
+            correlation_id=claim.correlation_id,
+            deadline=claim.deadline,
+        )
+
+    def _given(self, task: bytes) -> Child:
+        """A process that has received this task; those that died while they were idle are replaced."""
+        while (child := self._from_idle()) is not None:
+            with suppress(OSError):
+                if child.is_alive:
+                    child.send(task)
+                    return child
+            self._forget(child)
+        child = self._started()
+        try:
+            child.send(task)
+        except OSError:
+            self._forget(child)
+            raise
+        return child
+
+    def _from_idle(self) -> Child | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _started(self) -> Child:
+        with self._lock:
+            if self._is_closed:
+                raise OSError("the worker leaves, no more processes are started")
+            child = Child()
+            self._children.add(child)
+            return child
+
+    def _wait_for(self, child: Child, running: Running) -> Report | None:
+        """The report of an attempt; None if its process ended without one, by itself or because it had to."""
+        begin_by = self._env.monotonic() + IMPORT_WITHIN
+        if self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN) is None:
+            return None
+        # A time limit is the handler's. If it held for the import as well, a short one could never be kept:
+        # every attempt would be killed, and the next would have to import anew.
+        running.started = now = self._env.monotonic()
+        limit = now + running.claim.timeout.total_seconds()
+        return self._heard(Report, child, running, by=limit, otherwise=timed_out(running.claim))
+
+    def _heard(
+        self, kind: type[_M], child: Child, running: Running, *, by: float, otherwise: Outcome
+    ) -> _M | None:
+        now, kill_at = self._env.monotonic(), float("inf")
+        while True:
+            try:
+                message = child.receive(kind, within=min(LOOK_EVERY, by - now) if now < by else LOOK_EVERY)
+            except (EOFError, OSError, msgspec.MsgspecError):
+                return None
+            if message is not None:
+                return message
+            now = self._env.monotonic()
+            if now >= by and not running.is_asked_to_stop:
+                running.stop(otherwise)
+            if now >= kill_at:
+                return None
+            if running.is_asked_to_stop and kill_at == float("inf"):
+                kill_at = now + KILL_AFTER
+                child.signal(signal.SIGTERM)
+
+    def _forget(self, child: Child) -> None:
+        child.end()
+        with self._lock:
+            self._children.discard(child)
+
+
+class Child:
+    """One process, and the channel to it."""
+
+    def __init__(self) -> None:
+        self._channel, theirs = socket.socketpair()
+        self._channel.settimeout(SEND_WITHIN)
+        self._unpacking = Unpacking()
+        with theirs:
+            try:
+                self._process = _start(theirs)
+            except BaseException:
+                self._channel.close()
+                raise
+        # Not select, which knows no descriptors above 1023.
+        self._poll = select.poll()
+        self._poll.register(self._channel, select.POLLIN)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def send(self, task: bytes) -> None:
+        """Hand over an attempt; raises OSError if the process is gone."""
+        self._channel.sendall(task)
+
+    def receive(self, kind: type[_M], *, within: float) -> _M | None:
+        """What the process says next, None if nothing yet; raises EOFError when it can say no more."""
+        # What the handler started may hold the channel open, so its end alone does not tell.
+        was_alive = self.is_alive
+        if (message := self._unpacking.next(kind)) is not None:
+            return message
+        if self._poll.poll(math.ceil(within * 1000) if was_alive else 0):
+            received = self._channel.recv(_CHUNK)
+            self._unpacking.add(received)
+            if not received:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(LAST_BREATH)
+                raise EOFError
+        elif not was_alive:
+            raise EOFError
+        return self._unpacking.next(kind)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, unless the process has ended."""
+        self._process.send_signal(number)
+
+    def end(self) -> None:
+        """Kill the process and what it started, if they still run."""
+        if self.is_alive:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.wait()
+        self._channel.close()
+
+    def crash(self, worker: str) -> Crashed:
+        """The outcome of an attempt whose process has ended unasked."""
+        code = self._process.returncode
+        how = f"was killed by {_signal_name(-code)}" if code < 0 else f"left with exit code {code}"
+        return Crashed(worker, told=f"the handler's process {self._process.pid} {how}", was_alone=True)
+
+
+def _start(channel: socket.socket) -> subprocess.Popen[bytes]:
+    flags = ["-P", *(f"-W{option}" for option in sys.warnoptions)]
+    told = [str(channel.fileno()), json.dumps([str(folder) for folder in sys.path])]
+    # A session of its own: Ctrl-C in a terminal is the worker's to answer, and what the handler starts can be
+    # ended with it. The program is started afresh: of a worker's threads and locks, nothing may be forked.
+    return subprocess.Popen(  # noqa: S603 -- the program is this Python itself
+        [sys.executable, *flags, "-c", _PROGRAM, *told],
+        stdin=subprocess.DEVNULL,
+        pass_fds=[channel.fileno()],
+        start_new_session=True,
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,109 @@
+"""Handlers in processes of their own; each test imports a copy of this file under another name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from windlass import Backoff, Cancel, Context, Snooze, Windlass, current
+
+app = Windlass(os.environ["PROCESS_JOBS_URL"])
+# A large application takes its time to import, in each process anew.
+time.sleep(float(os.environ.get("PROCESS_JOBS_IMPORT_SECONDS", "0")))
+quick: dict[str, Any] = {"backoff": Backoff.fixed("50ms"), "lease": "5s"}
+
+
+@app.job(runs_in="process", **quick)
+def add(a: int, b: int = 2) -> tuple[int, int]:
+    return a + b, os.getpid()
+
+
+@app.job(runs_in="process", **quick)
+async def describe(ctx: Context, word: str) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    ctx.check()
+    assert current() is ctx
+    return {"id": str(ctx.job_id), "attempt": ctx.attempt, "key": ctx.idempotency_key, "word": word}
+
+
+@app.job(runs_in="process", max_attempts=1, **quick)
+def fail() -> None:
+    raise ValueError("no luck")
+
+
+@app.job(runs_in="process", max_attempts=1, **quick)
+def leave_by_exception() -> None:
+    raise SystemExit(3)
+
+
+@app.job(runs_in="process", **quick)
+def look_again(ctx: Context) -> int:
+    if ctx.run == 1:
+        raise Snooze(0.05)
+    if ctx.run == 2:
+        raise Cancel("seen enough")
+    return ctx.run
+
+
+@app.job(runs_in="process", **quick)
+def return_what_json_cannot_hold() -> Any:
+    return float("nan")
+
+
+@app.job(runs_in="process", timeout="500ms", max_attempts=1, **quick)
+def spin(path: str) -> None:
+    Path(path).write_text(str(os.getpid()))
+    try:
+        while True:
+            pass
+    finally:
+        Path(path).with_suffix(".cleaned").touch()
+
+
+@app.job(runs_in="process", timeout="500ms", max_attempts=1, **quick)
+def refuse_to_end(path: str) -> None:
+    Path(path).write_text(str(os.getpid()))
+    while True:
+        with suppress(BaseException):
+            time.sleep(60)
+
+
+@app.job(runs_in="process", timeout="2s", max_attempts=1, **quick)
+def start_another(path: str) -> None:
+    sleeping = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    Path(path).write_text(str(sleeping.pid))
+    sleeping.wait()
+
+
+@app.job(runs_in="process", **quick)
+def die(ctx: Context, how: str) -> int:
+    if how == "once" and ctx.run > 1:
+        return ctx.run
+    if how == "segfault":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    os._exit(7)
+
+
+@app.job(runs_in="process", **quick)
+def wait(path: str) -> int:
+    Path(path).with_suffix(f".{os.getpid()}").touch()
+    while not Path(path).exists():
+        time.sleep(0.02)
+    return os.getpid()
+
+
+@app.job(runs_in="process", **quick)
+async def enqueue_another() -> str:
+    return str((await add.enqueue(a=1)).id)
+
+
+@app.job(runs_in="process", **quick)
+def allocate(megabytes: int) -> int:
+    return len(b"x" * (megabytes * 1_048_576))

@@ -1,0 +1,51 @@
+"""What a worker and the processes of its handlers say to each other."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.worker.process_words import Begun, Measured, Report, Unpacking, packed
+
+MEASURED = Measured(cpu_ms=12, peak_rss_mb=34)
+ERROR = ErrorInfo("ValueError", "naïve \\ud800 \n", "unknown", traceback="File …", code="E1", status=503)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Complete(),
+        Complete('{"a": [1, null, "ü"]}'),
+        Fail(ERROR),
+        Fail(ERROR, hopeless=True, retry_after=timedelta(seconds=1.5)),
+        Snoozed(timedelta(0)),
+        Stopped(""),
+    ],
+)
+def test_an_outcome_is_understood_as_it_was_meant(outcome: Outcome) -> None:
+    unpacking = Unpacking()
+
+    unpacking.add(packed(Report.of(outcome, MEASURED)))
+    report = unpacking.next(Report)
+
+    assert report is not None
+    assert (report.outcome, report.measured) == (outcome, MEASURED)
+
+
+@pytest.mark.parametrize("outcome", [Released(), Crashed("w")])
+def test_what_only_a_worker_can_say_is_not_said_for_it(outcome: Outcome) -> None:
+    with pytest.raises(AssertionError):
+        Report.of(outcome, MEASURED)
+
+
+def test_messages_are_put_together_from_pieces() -> None:
+    report = Report.of(Complete('"' + "x" * 300 + '"'), MEASURED)
+    unpacking, heard = Unpacking(), []
+
+    for byte in packed(Begun()) + packed(report):
+        unpacking.add(bytes([byte]))
+        heard.append(unpacking.next(Report if any(heard) else Begun))
+
+    assert [message for message in heard if message is not None] == [Begun(), report]
