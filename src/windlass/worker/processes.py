@@ -97,10 +97,15 @@ class ProcessPool:
             # The system is out of processes or memory: that is as transient as any other want of resources.
             return raised(error, rules=self._rules, now=self._env.wall()), None
         report = self._wait_for(child, running)
+        if report is None and child.died_idle and not running.is_asked_to_stop:
+            # It died between two attempts, and nobody saw it before the task was sent: this one has not begun.
+            self._forget(child)
+            return self.run(running)
         if report is None or running.is_asked_to_stop:
             # Once it was signalled, nothing else may run in it, even if its handler went on to the end.
             self._forget(child)
         else:
+            child.has_served = True
             with self._lock:
                 self._idle.append(child)
         if report is None:
@@ -168,8 +173,10 @@ class ProcessPool:
     def _wait_for(self, child: Child, running: Running) -> Report | None:
         """The report of an attempt; None if its process ended without one, by itself or because it had to."""
         begin_by = self._env.monotonic() + IMPORT_WITHIN
+        child.has_begun = False
         if self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN) is None:
             return None
+        child.has_begun = True
         # A time limit is the handler's. If it held for the import as well, a short one could never be kept:
         # every attempt would be killed, and the next would have to import anew.
         running.started = now = self._env.monotonic()
@@ -206,6 +213,7 @@ class Child:
     """One process, and the channel to it."""
 
     def __init__(self) -> None:
+        self.has_served = self.has_begun = False
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(SEND_WITHIN)
         self._unpacking = Unpacking()
@@ -223,6 +231,14 @@ class Child:
     def is_alive(self) -> bool:
         """Whether the process runs."""
         return self._process.poll() is None
+
+    @property
+    def died_idle(self) -> bool:
+        """Whether a process that had served before did not even begin what it was given last.
+
+        Of a new process that would not be said: importing the handler's module may be what kills it.
+        """
+        return self.has_served and not self.has_begun
 
     def send(self, task: bytes) -> None:
         """Hand over an attempt; raises OSError if the process is gone."""
