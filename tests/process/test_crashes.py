@@ -10,7 +10,7 @@ import pytest
 from support import LEASE, SWEEP, WorkerProcess, Workshop, eventually, run_program, whole_lines
 
 # Lease, one sweep, and what a busy machine with two cores adds to it.
-RESCUE = LEASE + SWEEP + 6
+RESCUE = LEASE + SWEEP + 12
 
 
 async def test_a_killed_workers_jobs_are_run_on_another_machine(shop: Workshop) -> None:

@@ -26,7 +26,9 @@ ENGINE_SETTINGS = {
     "enable_mergejoin": "off",
     "jit": "off",
     "lock_timeout": "2s",
-    "idle_in_transaction_session_timeout": "60s",
+    # The engine never pauses inside a transaction. A process that does was frozen there, and the rows it locked, the
+    # leader's among them, must not stay locked until it thaws.
+    "idle_in_transaction_session_timeout": "4s",
 }
 
 # How many seconds the engine waits for an answer before it takes a connection for dead. A link can die without a
