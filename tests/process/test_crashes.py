@@ -10,7 +10,9 @@ import pytest
 from support import LEASE, SWEEP, WorkerProcess, Workshop, eventually, run_program, whole_lines
 
 # Lease, one sweep, and what a busy machine with two cores adds to it.
-RESCUE = LEASE + SWEEP + 12
+RESCUE = LEASE + SWEEP + 6
+# A process frozen inside a transaction keeps its rows locked until the database ends that session.
+RESCUE_FROM_FROZEN = RESCUE + 6
 
 
 async def test_a_killed_workers_jobs_are_run_on_another_machine(shop: Workshop) -> None:
@@ -36,7 +38,7 @@ async def test_a_killed_workers_jobs_are_run_on_another_machine(shop: Workshop) 
 
 
 async def test_a_killed_workers_jobs_go_on_at_once_on_the_same_machine(shop: Workshop) -> None:
-    """With the lease and the tick as they are by default, a neighbour takes over within two seconds."""
+    """With lease and tick as they are by default, a neighbour takes over without waiting for either."""
     settings = {"concurrency": 5, "lease": "60s", "tick": 5}
     other = await shop.started_worker(**settings)
     victim = await shop.started_worker(**settings)
@@ -63,7 +65,7 @@ async def test_a_frozen_worker_changes_nothing_when_it_thaws_and_goes_on(shop: W
     other = await shop.started_worker(silence=2)
 
     await freeze(frozen, shop)
-    await eventually(lambda: len(shop.journal("start")) == 2, within=RESCUE)
+    await eventually(lambda: len(shop.journal("start")) == 2, within=RESCUE_FROM_FROZEN)
     await eventually(lambda: other.events("worker.buried"), within=15)
     shop.gate().touch()
     await shop.all_ended(1, within=10)
