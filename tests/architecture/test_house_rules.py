@@ -38,6 +38,7 @@ IMPURE = {
 # User code runs here, or a duty that must not end the loop: anything may be raised.
 MAY_CATCH_EVERYTHING = {
     "worker/runner.py",
+    "worker/driving.py",  # hands to a coroutine what its task was thrown
     "worker/process_child.py",
     "maintenance/loop.py",
     "classify.py",  # reads attributes of exceptions that users wrote

@@ -51,6 +51,8 @@ class Fetcher:
         self.is_stopping = False
         self.is_trusted = True
         self._rate = 0.0
+        # Claims are asked for when no more than this many wait in hand.
+        self._low = 0
         self._finished = 0
         self._measured_at = env.monotonic()
         self._unanswered: dict[UUID, float] = {}
@@ -60,8 +62,7 @@ class Fetcher:
     def note_finished(self) -> None:
         """One more attempt has ended; there may be room."""
         self._finished += 1
-        _, waiting = self._runner.counts()
-        if waiting * 2 <= self._ahead():
+        if self._runner.waiting <= self._low:
             self.bell.ring()
 
     def stop(self) -> None:
@@ -162,13 +163,11 @@ class Fetcher:
     def _room(self) -> int:
         active, waiting = self._runner.counts()
         self._measure()
-        ahead = self._ahead()
-        if waiting * 2 > ahead:
+        if waiting > self._low:
             return 0
+        ahead = min(int(self._rate * AHEAD_SECONDS), MOST_AHEAD)
+        self._low = ahead // 2
         return min(self._slots - active - waiting + ahead, MOST_AT_ONCE)
-
-    def _ahead(self) -> int:
-        return min(int(self._rate * AHEAD_SECONDS), MOST_AHEAD)
 
     def _measure(self) -> None:
         now = self._env.monotonic()

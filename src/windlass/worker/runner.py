@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,6 +18,7 @@ from windlass.errors import Cancel
 from windlass.job import Claim, JobId
 from windlass.outcome import Outcome
 from windlass.registry import HandlerSpec, Registry
+from windlass.worker.driving import Driven
 from windlass.worker.endings import raised, returned, timed_out
 from windlass.worker.process_words import Measured
 from windlass.worker.processes import ProcessPool
@@ -25,6 +27,9 @@ from windlass.worker.threads import ThreadPool
 
 Finish = Callable[[Claim, Outcome], None]
 OnMeasured = Callable[[Claim, Measured], None]
+
+MOST_IN_A_ROW = 50
+"""So many handlers that never wait run before the loop's other tasks have their turn."""
 
 SHORT = timedelta(seconds=2)
 """Below this a time limit is kept to the millisecond, above it to a quarter of a second."""
@@ -53,6 +58,9 @@ class Runner:
         self._waiting: deque[Running] = deque()
         self._in_hand: dict[JobId, Running] = {}
         self._active = 0
+        # Whether a task of the handlers' loop is taking jobs, or is about to.
+        self._is_taking = False
+        self._ready: deque[Running] = deque()
         self._lock = threading.Lock()
         self._threads = ThreadPool(slots)
         self._processes = ProcessPool(rules=rules, result_limit=result_limit, env=env)
@@ -81,6 +89,11 @@ class Runner:
         """Every claim in hand whose lease must be kept."""
         with self._lock:
             return [running.claim for running in self._in_hand.values() if not running.is_abandoned]
+
+    @property
+    def waiting(self) -> int:
+        """How many claims wait for a slot."""
+        return len(self._waiting)
 
     def counts(self) -> tuple[int, int]:
         """How many handlers run, and how many claims wait for a slot."""
@@ -136,47 +149,78 @@ class Runner:
 
     def _pump(self) -> None:
         """Start what fits into the free slots."""
-        on_loop: list[Running] = []
         with self._lock:
-            while self._waiting and self._active < self._slots:
-                running = self._waiting.popleft()
-                self._active += 1
-                if running.spec.runs_in == "process":
-                    self._threads.submit(partial(self._run_in_process, running))
-                elif running.spec.is_async:
-                    on_loop.append(running)
-                else:
-                    self._threads.submit(partial(self._run_in_thread, running))
-        if on_loop:
-            self._start_on_loop(on_loop)
-
-    def _start_on_loop(self, batch: list[Running]) -> None:
+            self._fill_slots()
+            if self._is_taking or not self._ready:
+                return
+            self._is_taking = True
         assert self._loop is not None, "use_loop comes before start"
         if threading.get_ident() == self._loop_thread:
-            self._start_tasks(batch)
+            self._open_turn()
         else:
-            self._loop.call_soon_threadsafe(self._start_tasks, batch)
+            self._loop.call_soon_threadsafe(self._open_turn)
 
-    def _start_tasks(self, batch: list[Running]) -> None:
-        loop = self._loop
-        assert loop is not None
-        for running in batch:
-            running.loop = loop
-            running.task = loop.create_task(self._run_on_loop(running), context=self._base.copy())
+    def _fill_slots(self) -> None:
+        """Give the free slots to those that wait; the caller has the lock."""
+        while self._waiting and self._active < self._slots:
+            running = self._waiting.popleft()
+            self._active += 1
+            if running.spec.runs_in == "process":
+                self._threads.submit(partial(self._run_in_process, running))
+            elif running.spec.is_async:
+                self._ready.append(running)
+            else:
+                self._threads.submit(partial(self._run_in_thread, running))
 
-    async def _run_on_loop(self, running: Running) -> None:
-        self._done(running, await self._attempt_async(running))
+    def _open_turn(self) -> None:
+        assert self._loop is not None
+        self._loop.create_task(self._take_turns())
+
+    async def _take_turns(self) -> None:
+        """Run jobs one after another in this task, until one has to wait: the task is its own from then on."""
+        try:
+            for in_a_row in itertools.count(1):
+                running = self._next_ready()
+                if running is None:
+                    return
+                self._done(running, await self._attempt_async(running))
+                if running.task is not None:
+                    return self._pump()
+                if in_a_row % MOST_IN_A_ROW == 0:
+                    await self._env.sleep(0)
+        except BaseException:
+            self._is_taking = False
+            raise
+
+    def _next_ready(self) -> Running | None:
+        with self._lock:
+            if not self._ready:
+                self._fill_slots()
+            if self._ready:
+                return self._ready.popleft()
+            self._is_taking = False
+            return None
+
+    def _give_task(self, running: Running) -> None:
+        """A handler waits: the task it runs in is its own now, and another takes the jobs behind it."""
+        task = asyncio.current_task()
+        assert task is not None
+        running.belong_to(task, task.get_loop())
+        self._is_taking = False
+        self._pump()
 
     def _run_in_thread(self, running: Running) -> None:
         self._done(running, self._base.copy().run(self._attempt, running))
+        self._pump()
 
     def _run_in_process(self, running: Running) -> None:
-        if running.stop_outcome is not None:
-            return self._done(running, running.stop_outcome)
-        outcome, measured = self._processes.run(running)
+        outcome, measured = running.stop_outcome, None
+        if outcome is None:
+            outcome, measured = self._processes.run(running)
         if measured is not None and self._on_measured is not None:
             self._on_measured(running.claim, measured)
         self._done(running, outcome)
+        self._pump()
 
     def _done(self, running: Running, outcome: Outcome) -> None:
         with self._lock:
@@ -185,21 +229,22 @@ class Runner:
                 del self._in_hand[running.claim.id]
         if not running.is_abandoned:
             self._finish(running.claim, outcome)
-        self._pump()
 
     async def _attempt_async(self, running: Running) -> Outcome:
         spec = running.spec
         running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return running.stop_outcome
-        contexts.enter(own := RunningContext(running))
+        own = RunningContext(running)
+        context = self._base.copy()
+        context.run(contexts.enter, own)
         try:
             arguments = spec.unpack(running.claim.args)
             assert spec.function is not None
             call = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
             if running.claim.timeout < SHORT:
-                return self._completed(spec, await self._at_most(running, call))
-            return self._completed(spec, await call)
+                call = self._at_most(running, call)
+            return self._completed(spec, await Driven(call, context, partial(self._give_task, running)))
         except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
             return self._outcome_of(error, running)
 

@@ -25,15 +25,28 @@ class Running:
     stop_outcome: Outcome | None = None
     is_abandoned: bool = False
     is_asked_to_stop: bool = False
+    is_interrupted: bool = False
 
     def stop(self, outcome: Outcome) -> None:
         """Ask the handler to stop; if it does, the attempt comes to `outcome`. Callable from any thread."""
         if self.stop_outcome is None:
             self.stop_outcome = outcome
         self.is_asked_to_stop = True
-        task, loop = self.task, self.loop
-        if task is not None and loop is not None:
-            loop.call_soon_threadsafe(task.cancel)
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self._interrupt)
+
+    def belong_to(self, task: asyncio.Task[None], loop: asyncio.AbstractEventLoop) -> None:
+        """Run on in this task, which is interrupted when the handler is to stop."""
+        self.task, self.loop = task, loop
+        # In this order: whoever asked before could not see the loop.
+        if self.is_asked_to_stop:
+            loop.call_soon(self._interrupt)
+
+    def _interrupt(self) -> None:
+        if not self.is_interrupted:
+            assert self.task is not None
+            self.is_interrupted = True
+            self.task.cancel()
 
 
 class RunningContext(Context):
