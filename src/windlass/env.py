@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 
 class UuidMaker:
@@ -31,9 +31,10 @@ class UuidMaker:
         with self._lock:
             candidate = (milliseconds << 74) | self._random_bits(74)
             # Within one millisecond, or after a clock step back, count up from the last id.
-            self._last = max(candidate, self._last + 1 + self._random_bits(20))
-            bits = self._last
-        return UUID(int=_with_version_and_variant(bits))
+            if candidate <= self._last:
+                candidate = self._last + 1 + self._random_bits(20)
+            self._last = candidate
+        return _uuid(_with_version_and_variant(candidate))
 
     def _start_afresh(self) -> None:
         # A forked child that counted up from what it inherits would meet its parent's ids.
@@ -44,6 +45,14 @@ def _with_version_and_variant(bits: int) -> int:
     timestamp, rest = bits >> 74, bits & ((1 << 74) - 1)
     high, low = rest >> 62, rest & ((1 << 62) - 1)
     return (timestamp << 80) | (0x7 << 76) | (high << 64) | (0b10 << 62) | low
+
+
+def _uuid(bits: int) -> UUID:
+    # What UUID(int=bits) does, without its checks, which take longer than all the rest.
+    made = UUID.__new__(UUID)
+    object.__setattr__(made, "int", bits)
+    object.__setattr__(made, "is_safe", SafeUUID.unknown)
+    return made
 
 
 _chance = random.Random()  # noqa: S311  # spreads retries and tells ids apart; no secret is made from it

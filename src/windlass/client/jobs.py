@@ -83,7 +83,7 @@ class Jobs:
             stored = (await self._certainly_keyed([job]))[0]
         else:
             await self.coalescer.enqueue(job)
-            stored = Stored(job.id, is_new=True)
+            stored = Stored(job.id)
         self._announce([job])
         return self.handle(spec, stored)
 
@@ -115,7 +115,7 @@ class Jobs:
             stored = await self._certainly_keyed(jobs)
         else:
             await self._certainly(jobs)
-            stored = [Stored(job.id, is_new=True) for job in jobs]
+            stored = [Stored(job.id) for job in jobs]
         self._announce(jobs)
         return [self.handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
 

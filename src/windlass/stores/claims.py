@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from operator import itemgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -51,10 +50,7 @@ class ClaimStore:
             limit=limit,
             suspects=suspects,
         )
-        by_pair = {(pair.queue, pair.kind): pair for pair in wanted}
-        # RETURNING promises no order.
-        ordered = sorted(found, key=itemgetter("turn", "id"))
-        return [rows.claim(row, by_pair[row["queue"], row["kind"]], worker) for row in ordered]
+        return rows.claims(found, wanted, worker)
 
     async def renew(self, claims: Sequence[Claim]) -> Renewed:
         asked = _guards(claims)
@@ -90,7 +86,11 @@ class ClaimStore:
     async def _complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
         values = [{"job_id": claim.id, "epoch": claim.epoch, "value": result} for claim, result in finished]
         found = await self.lane.fetch_each("jobs/complete", values)
-        return await self._reckon([claim for claim, _ in finished], found)
+        claims = [claim for claim, _ in finished]
+        if sum(row["number"] for row in found) < len(claims):
+            return await self._reckon(claims, [])
+        awaited = [rows.job_id(row["awaited"]) for row in found if row["awaited"] is not None]
+        return Settled(done=frozenset([claim.id for claim in claims]), awaited=frozenset(awaited))
 
     async def _settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
         async with self.lane.transaction() as connection:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from windlass.errors import IdempotencyMismatch, StoreBusy
+from windlass.errors import IdempotencyMismatch, StoreBusy, StoreConflict
 from windlass.job import JobId, NewJob, Stored
 from windlass.stores import rows
 from windlass.stores.database import Connection, Lane
@@ -24,9 +24,13 @@ class EnqueuingStore:
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> None:
         if all(job.is_plain for job in jobs):
-            await self.lane.fetch_each("jobs/enqueue_plain", [_plain_values(job) for job in jobs])
-        else:
-            await self.lane.fetch_each("jobs/enqueue", [_values(job) for job in jobs])
+            try:
+                await self.lane.fetch_each("jobs/enqueue_plain", [_plain_values(job) for job in jobs])
+                return
+            except StoreConflict:
+                # An id is there already: an earlier sending arrived, and only its reply was lost.
+                pass
+        await self.lane.fetch_each("jobs/enqueue", [_values(job) for job in jobs])
 
     async def enqueue_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:
         for _ in range(_TRIES):

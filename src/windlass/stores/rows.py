@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -54,29 +56,36 @@ def document(value: Any) -> Any:
     return None if value is None else _decode(value)
 
 
-def claim(row: Row, wanted: Wanted, worker: str) -> Claim:
-    """A new claim: the row has only what the worker does not know already."""
-    own_timeout, own_lease, own_limit = row["own_timeout"], row["own_lease"], row["own_max_attempts"]
-    deadline, attempt = row["deadline"], row["attempt"]
-    return Claim(
-        id=job_id(row["id"]),
-        epoch=row["lease_epoch"],
-        kind=wanted.kind,
-        queue=wanted.queue,
-        args=row["args"],
-        attempt=attempt,
-        max_attempts=max(wanted.max_attempts if own_limit is None else own_limit, attempt),
-        run=row["run"],
-        crashes=row["crashes"],
-        is_suspect=bool(row["is_suspect"]),
-        timeout=wanted.timeout if own_timeout is None else span(own_timeout),
-        lease=wanted.lease if own_lease is None else span(own_lease),
-        tenant=row["tenant"],
-        policy=row["policy"],
-        correlation_id=row["correlation_id"],
-        deadline=None if deadline is None else moment(deadline),
-        worker=worker,
-    )
+_ID, _KIND, _QUEUE, _LIMIT, _SUSPECT, _TIMEOUT, _LEASE, _DEADLINE, _LAST = map(
+    Claim._fields.index,
+    ("id", "kind", "queue", "max_attempts", "is_suspect", "timeout", "lease", "deadline", "worker"),
+)
+_ATTEMPT = Claim._fields.index("attempt")
+_by_turn = itemgetter(_LAST, _ID)
+
+
+def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[Claim]:
+    """New claims in order of turn.
+
+    A row has the fields of a claim in their order, with only what is the job's own where the worker knows the rest,
+    and the turn in the place of the worker. Thousands come every second, so they are filled in by position.
+    """
+    by_pair = {(pair.queue, pair.kind): pair for pair in wanted}
+    claims = []
+    # RETURNING promises no order.
+    for values in sorted((list(row.values()) for row in found), key=_by_turn):
+        pair = by_pair[values[_QUEUE], values[_KIND]]
+        limit, timeout, lease = values[_LIMIT], values[_TIMEOUT], values[_LEASE]
+        values[_LIMIT] = max(pair.max_attempts if limit is None else limit, values[_ATTEMPT])
+        values[_TIMEOUT] = pair.timeout if timeout is None else span(timeout)
+        values[_LEASE] = pair.lease if lease is None else span(lease)
+        values[_LAST] = worker
+        if not isinstance(values[_ID], UUID):
+            values[_ID], values[_SUSPECT] = job_id(values[_ID]), bool(values[_SUSPECT])
+        if values[_DEADLINE] is not None:
+            values[_DEADLINE] = moment(values[_DEADLINE])
+        claims.append(Claim._make(values))
+    return claims
 
 
 def held_claim(row: Row) -> Claim:

@@ -16,4 +16,4 @@ SET state = 'completed',
     duration_ms = {milliseconds {clock} - started_at}
 WHERE id = :job_id
   AND lease_epoch = :epoch
-RETURNING id, is_awaited
+RETURNING 1 AS number, CASE WHEN is_awaited THEN id END AS awaited
