@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -98,7 +99,19 @@ def worker(
     if migrate:
         session.run(lambda app: app.connections.migrate(), app=app)
     _introduce(made, app, names(queues), names(kinds), concurrency, as_json=as_json)
+    collect_less_often()
     session.run(lambda _: made.run(), app=app)
+
+
+def collect_less_often() -> None:
+    """Let the garbage collector forget what is there now and look at new objects in larger numbers.
+
+    Jobs pass through a worker by the thousand and free themselves; with Python's own numbers the search for cycles
+    among them takes a fifth of the worker's time. Only for a process that is a worker and nothing else.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def names(text: str | None) -> tuple[str, ...] | None:
