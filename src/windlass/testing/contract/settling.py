@@ -325,3 +325,23 @@ async def test_a_run_of_a_month_can_be_settled(store: Store) -> None:
     await store.fail(claim)
 
     assert (await store.job(claim.id)).duration_ms == 40 * 24 * 3600 * 1000
+
+
+async def test_an_attempt_that_began_after_its_end_by_the_clock_is_settled_all_the_same(store: Store) -> None:
+    """The database's clock was set back while the handler ran."""
+    claim = await store.claimed()
+    store.later(-HOUR)
+
+    await store.fail(claim)
+
+    [past] = await store.stores.jobs.attempts(claim.id)
+    assert past.finished_at == past.started_at
+    assert past.duration_ms == 0
+
+
+async def test_a_job_that_completes_after_the_clock_was_set_back_took_no_time(store: Store) -> None:
+    claim = await store.claimed()
+    store.later(-HOUR)
+
+    assert (await store.complete(claim)).done == {claim.id}
+    assert (await store.job(claim.id)).duration_ms == 0

@@ -15,7 +15,7 @@ WITH done AS (
         is_suspect = FALSE,
         finished_at = clock.at,
         updated_at = clock.at,
-        duration_ms = {milliseconds clock.at - job.started_at}
+        duration_ms = {greatest}({milliseconds clock.at - job.started_at}, 0)
     FROM {each job_id uuid, epoch int, value json} AS given
     CROSS JOIN (SELECT {clock} AS at) AS clock
     WHERE job.id = given.job_id

@@ -20,7 +20,7 @@ SET state = given.next_state,
     turn = COALESCE(clock.at + given.run_in, job.run_at) + (job.turn - job.run_at),
     finished_at = CASE WHEN given.is_end THEN clock.at END,
     updated_at = clock.at,
-    duration_ms = {milliseconds clock.at - job.started_at}
+    duration_ms = {greatest}({milliseconds clock.at - job.started_at}, 0)
 FROM {each
     job_id uuid, epoch int, next_state text, next_reason text, failure json, refund smallint, more_crashes smallint,
     suspected boolean, run_in interval, attempts_allowed smallint, next_timeout interval, is_end boolean

@@ -13,7 +13,7 @@ SET state = 'completed',
     is_suspect = FALSE,
     finished_at = {clock},
     updated_at = {clock},
-    duration_ms = {milliseconds {clock} - started_at}
+    duration_ms = {greatest}({milliseconds {clock} - started_at}, 0)
 WHERE id = :job_id
   AND lease_epoch = :epoch
 RETURNING 1 AS number, CASE WHEN is_awaited THEN id END AS awaited
