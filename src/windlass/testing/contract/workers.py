@@ -234,3 +234,22 @@ async def test_resuming_what_is_not_paused_says_so(store: Store) -> None:
     second = await store.stores.queues.resume(queue="mail", kind=None, actor="ann")
 
     assert (first, second) == (True, False)
+
+
+async def test_a_worker_may_enter_twice_under_its_id(store: Store) -> None:
+    """The reply to the first time was lost; nobody else can have the id."""
+    await store.stores.workers.register(new_worker("w"))
+
+    await store.stores.workers.register(new_worker("w"))
+
+    [entered] = await store.stores.workers.all()
+    assert (entered.id, entered.state) == ("w", "alive")
+
+
+async def test_entering_again_brings_no_worker_back_that_was_given_up(store: Store) -> None:
+    await store.stores.workers.register(new_worker("w"))
+    await store.stores.workers.bury_one("w")
+
+    await store.stores.workers.register(new_worker("w"))
+
+    assert not (await _tick(store, "w")).is_alive
