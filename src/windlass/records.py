@@ -84,10 +84,11 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What a worker learns from its regular sign of life; `look` only as leader."""
+    """What a worker learns from its sign of life: the database's time `now` if it lives, a `look` only as leader."""
 
     is_alive: bool
     is_leader: bool
+    now: datetime | None = None
     routes: frozenset[tuple[str, str]] = frozenset()
     neighbours: tuple[Neighbour, ...] = ()
     look: Look | None = None

@@ -378,7 +378,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
         case "jobs/enqueue":
             return enqueue_values()
         case "jobs/expired":
-            return {"overrun": MINUTE, "limit": BATCH}
+            return {"overrun": MINUTE, "limit": BATCH, "as_of": datetime(2999, 1, 1, tzinfo=UTC)}
         case "jobs/look":
             return {"overrun": MINUTE}
         case "jobs/of_worker":

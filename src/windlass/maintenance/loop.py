@@ -94,6 +94,8 @@ class Maintenance:
         tick: Tick = await self._workers.tick(
             self._worker_id(), running=self._running(), lease=LEADER_LEASE, overrun=OVERRUN
         )
+        if tick.now is not None:
+            self._rescuer.compare(tick.now)
         if not tick.is_alive:
             await self._on_given_up()
         else:

@@ -30,20 +30,15 @@ class Glance:
     """What the rescuer knew of time at one look: the database's and its own."""
 
     database_now: datetime
-    database_started_at: datetime
     reconnections: int
     monotonic: float
 
 
-def why_distrust(before: Glance | None, now: Glance, *, lease: timedelta) -> str | None:
+def why_distrust(before: Glance, now: Glance) -> str | None:
     """The reason not to believe that expired leases were really given up; None when there is none.
 
     After the database or the clock was away every lease looks expired, although its worker may well live.
     """
-    if now.database_now - now.database_started_at < lease:
-        return "the database was started less than a lease ago"
-    if before is None:
-        return None
     if now.reconnections != before.reconnections:
         return "the connection to the database was lost"
     drift = (now.database_now - before.database_now).total_seconds() - (now.monotonic - before.monotonic)
@@ -69,20 +64,35 @@ class Rescuer:
         self._claims, self._decide, self._reconnections, self._lease = claims, decide, reconnections, lease
         self._wakeups, self._emit, self._env = wakeups, emit, env
         self._before: Glance | None = None
-        self._wait_until = 0.0
+        self._reason: str | None = None
+        self._wait_until = float("-inf")
+
+    def compare(self, database_now: datetime) -> None:
+        """Compare the database's time with our own.
+
+        At every tick and in every worker: a jump often makes another worker the leader, and only one that has
+        compared before can tell.
+        """
+        now = Glance(database_now, self._reconnections(), self._env.monotonic())
+        reason = None if self._before is None else why_distrust(self._before, now)
+        self._before = now
+        if reason is not None:
+            self._distrust(reason, self._lease)
 
     async def sweep(self, look: Look) -> int:
         """Rescue what has expired, unless there is reason to wait; returns how many jobs."""
-        now = Glance(look.now, look.started_at, self._reconnections(), self._env.monotonic())
-        reason = why_distrust(self._before, now, lease=self._lease)
-        self._before = now
-        if reason is not None:
-            self._wait_until = now.monotonic + self._lease.total_seconds()
-            if look.has_expired:
-                self._emit("rescue.postponed", reason=reason)
-        if not look.has_expired or now.monotonic < self._wait_until:
+        up_for = look.now - look.started_at
+        if up_for < self._lease:
+            self._distrust("the database was started less than a lease ago", self._lease - up_for)
+        if not look.has_expired:
             return 0
-        return await self._rescue()
+        if self._env.monotonic() < self._wait_until:
+            if self._reason is not None:
+                self._emit("rescue.postponed", reason=self._reason)
+                self._reason = None
+            return 0
+        # By the time that was compared: the clock may have jumped between that and the look.
+        return await self._rescue(look.now if self._before is None else self._before.database_now)
 
     async def take_over(self, worker: str) -> int:
         """Rescue everything that a worker holds whose process is gone; that needs no clock, so it waits for none."""
@@ -92,9 +102,17 @@ class Rescuer:
             total += len(seized)
         return total
 
-    async def _rescue(self) -> int:
+    def _distrust(self, reason: str, wait: timedelta) -> None:
+        until = self._env.monotonic() + wait.total_seconds()
+        # A little later by rounding is still the same wait, which was told of already.
+        if until > self._wait_until + 1:
+            self._reason, self._wait_until = reason, until
+
+    async def _rescue(self, as_of: datetime) -> int:
         total = 0
-        while seized := await self._claims.seize(limit=BATCH, hold_for=HOLD_FOR, overrun=OVERRUN):
+        while seized := await self._claims.seize(
+            limit=BATCH, hold_for=HOLD_FOR, overrun=OVERRUN, as_of=as_of
+        ):
             await self.settle(seized)
             total += len(seized)
         return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from windlass.stores.database import Connection, Lane, Row, Values
 
 _FAILURES = frozenset({"failed", "timeout", "crashed"})
 _NO_TIME = timedelta(0)
+_FAR_AHEAD = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 T = TypeVar("T")
@@ -127,9 +128,13 @@ class ClaimStore:
         found = await self.lane.fetch("jobs/strays", worker=worker, unanswered=list(unanswered))
         return [rows.held_claim(row) for row in found]
 
-    async def seize(self, *, limit: int, hold_for: timedelta, overrun: timedelta) -> list[Seized]:
+    async def seize(
+        self, *, limit: int, hold_for: timedelta, overrun: timedelta, as_of: datetime | None = None
+    ) -> list[Seized]:
         async with self.lane.transaction() as connection:
-            expired = await connection.fetch("jobs/expired", overrun=overrun, limit=limit)
+            expired = await connection.fetch(
+                "jobs/expired", overrun=overrun, limit=limit, as_of=as_of or _FAR_AHEAD
+            )
             return await _take_over(connection, expired, hold_for)
 
     async def seize_worker(self, worker: str, *, limit: int, hold_for: timedelta) -> list[Seized]:

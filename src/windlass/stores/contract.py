@@ -86,8 +86,10 @@ class Claims(Protocol):
         """Claims stored for this worker in requests whose reply never came."""
         ...
 
-    async def seize(self, *, limit: int, hold_for: timedelta, overrun: timedelta) -> list[Seized]:
-        """Take over claims that ran out or overran."""
+    async def seize(
+        self, *, limit: int, hold_for: timedelta, overrun: timedelta, as_of: datetime | None = None
+    ) -> list[Seized]:
+        """Take over claims that ran out or overran, by `as_of` and by the time now, whichever is earlier."""
         ...
 
     async def seize_worker(self, worker: str, *, limit: int, hold_for: timedelta) -> list[Seized]:

@@ -66,6 +66,7 @@ def dialect(*, clock: bool = False) -> Dialect:
         "skip_locked": lambda _: "FOR UPDATE SKIP LOCKED",
         "milliseconds": lambda body: f"(EXTRACT(EPOCH FROM {body}) * 1000)::bigint",
         "greatest": lambda _: "GREATEST",
+        "least": lambda _: "LEAST",
         "any_of": _any_of,
         "has_tag": _has_tag,
         "object": lambda body: f"jsonb_build_object({body})",

@@ -44,6 +44,7 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
     "skip_locked": lambda _: "",
     "milliseconds": lambda body: f"(({body}) / 1000)",
     "greatest": lambda _: "max",
+    "least": lambda _: "min",
     "any_of": _any_of,
     "has_tag": _has_tag,
     "object": lambda body: f"json_object({body})",

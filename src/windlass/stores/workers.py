@@ -28,18 +28,24 @@ class WorkerStore:
 
     async def tick(self, worker: str, *, running: int, lease: timedelta, overrun: timedelta) -> Tick:
         async with self.lane.transaction() as connection:
-            is_alive = bool(await connection.fetch("workers/beat", id=worker, running=running))
-            if not is_alive:
+            alive = await connection.fetch("workers/beat", id=worker, running=running)
+            if not alive:
                 return Tick(is_alive=False, is_leader=False)
+            now = rows.moment(alive[0]["now"])
             found = await connection.fetch("kinds/routes")
             routes = frozenset((row["queue"], row["kind"]) for row in found)
             others = await connection.fetch("workers/neighbours", id=worker)
             neighbours = tuple(map(rows.neighbour, others))
             if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
-                return Tick(is_alive=True, is_leader=False, routes=routes, neighbours=neighbours)
+                return Tick(True, is_leader=False, now=now, routes=routes, neighbours=neighbours)
             look = await connection.fetch("jobs/look", overrun=overrun)
             return Tick(
-                is_alive=True, is_leader=True, routes=routes, neighbours=neighbours, look=rows.look(look[0])
+                True,
+                is_leader=True,
+                now=now,
+                routes=routes,
+                neighbours=neighbours,
+                look=rows.look(look[0]),
             )
 
     async def retire(self, worker: str, *, state: str) -> None:

@@ -204,6 +204,27 @@ async def test_what_one_rescuer_took_for_overrunning_another_leaves_alone(
     assert second.claim.id == claim.id
 
 
+async def test_what_ran_out_only_by_a_clock_that_jumped_is_left(store: Store) -> None:
+    """The rescuer compared the database's time with its own a moment ago; a jump since then is not to be believed."""
+    await store.claimed()
+    compared = store.now() + SECOND
+    store.later(HOUR)
+
+    by_the_compared_time = await store.stores.claims.seize(
+        limit=10, hold_for=SECOND, overrun=SECOND, as_of=compared
+    )
+
+    assert by_the_compared_time == []
+    assert len(await store.seize()) == 1
+
+
+async def test_what_ran_out_only_before_the_clock_was_set_back_is_left(store: Store) -> None:
+    compared = store.now() + HOUR
+    await store.claimed()
+
+    assert await store.stores.claims.seize(limit=10, hold_for=SECOND, overrun=SECOND, as_of=compared) == []
+
+
 async def test_rescue_takes_a_bounded_batch(store: Store) -> None:
     await store.enqueue_many(5)
     await store.claim(limit=5)

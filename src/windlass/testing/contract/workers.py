@@ -253,3 +253,11 @@ async def test_entering_again_brings_no_worker_back_that_was_given_up(store: Sto
     await store.stores.workers.register(new_worker("w"))
 
     assert not (await _tick(store, "w")).is_alive
+
+
+async def test_every_tick_tells_the_time_of_the_database(store: Store) -> None:
+    """Only who has compared it for a while can tell that it jumped, and the leader may change at any time."""
+    for worker in ("leader", "other"):
+        await store.register(worker)
+
+    assert (await _tick(store, "leader")).now == (await _tick(store, "other")).now == store.now()
