@@ -7,8 +7,9 @@ import asyncio
 import asyncpg
 import pytest
 
+from chaos.proxy import Proxy
 from windlass.connect import open_database, stores_on
-from windlass.errors import IdempotencyMismatch, WrongState
+from windlass.errors import IdempotencyMismatch, StoreUnavailable, WrongState
 from windlass.stores.database import Database
 from windlass.stores.migrate import migrate
 from windlass.stores.postgres import Postgres
@@ -140,3 +141,32 @@ async def test_one_locked_row_does_not_hold_up_the_other_settlements(
     assert (still.done, still.locked) == (set(), {locked.id})
     assert (await store.stores.claims.complete([(locked, None)], skip_locked=True)).done == {locked.id}
     assert await store.complete(failed)
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_a_session_that_was_ended_is_not_used_again(store: Store, database: Postgres) -> None:
+    """The server's last word may come long before the end of the connection; between them it looks open."""
+    async with Proxy.before(database.url) as proxy:
+        proxy.keeps_clients = True
+        other = open_database(proxy.url, clock=store.clock)
+        looker = Store(stores_on(other.lane("test")), store.clock)
+        await looker.stores.jobs.counts()
+        await end_sessions(database, through=proxy)
+
+        with pytest.raises(StoreUnavailable):
+            await looker.stores.jobs.counts()
+
+        assert await looker.stores.jobs.counts() == []
+        await other.close()
+
+
+async def end_sessions(database: Postgres, *, through: Proxy) -> None:
+    stranger = await asyncpg.connect(database.url)
+    await stranger.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    await stranger.close()
+    await through.server_has_left.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)

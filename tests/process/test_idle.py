@@ -6,8 +6,9 @@ import asyncio
 
 import psutil
 import pytest
-from proxy import Proxy
 from support import Workshop
+
+from chaos.proxy import Proxy
 
 # Short of the first minute, at whose end the leader looks for old jobs, which it then does every ten.
 WATCH_SECONDS = 50

@@ -6,8 +6,9 @@ import signal
 import time
 
 import pytest
-from proxy import Proxy, statement
 from support import Workshop, eventually
+
+from chaos.proxy import Proxy, statement
 
 
 @pytest.mark.parametrize("kind", ["wait_for_file", "wait_in_thread"])

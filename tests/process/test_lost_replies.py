@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from program import application
-from proxy import Proxy, commit_after, inserting, statement
 from support import Workshop, eventually
 
+from chaos.proxy import Proxy, commit_after, inserting, statement
 from windlass import OutcomeUnknown, Windlass
 from windlass.client import certainty
 from windlass.handle import JobHandle

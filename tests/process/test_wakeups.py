@@ -7,9 +7,9 @@ import time
 
 import asyncpg
 import pytest
-from proxy import Proxy
 from support import Workshop, eventually
 
+from chaos.proxy import Proxy
 from windlass import State
 from windlass.options import JobOptions
 

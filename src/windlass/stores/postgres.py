@@ -35,6 +35,10 @@ ENGINE_SETTINGS = {
 # sign, and a worker that waits for ever keeps nothing alive. Callers' own statements may take what they need.
 PATIENCE = {"heartbeat": 10.0, "hints": 10.0, "fetch": 30.0, "settle": 30.0, "maintenance": 30.0}
 
+# What the driver raises when the link is at fault. It calls it an internal error when a session is used that the server
+# has ended, in the moment before the end of the connection arrives.
+LINK_ERRORS = (asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+
 _TYPES = {"timestamp": "timestamptz", "int": "integer"}
 
 
@@ -98,7 +102,7 @@ def translate(error: BaseException) -> StoreError:
             return StoreUnavailable(f"PostgreSQL ended the connection: {error}")
         case asyncpg.InsufficientResourcesError():
             return StoreUnavailable(f"PostgreSQL is out of resources: {error}")
-        case asyncpg.InterfaceError() | OSError() | TimeoutError():
+        case asyncpg.InterfaceError() | asyncpg.InternalClientError() | OSError() | TimeoutError():
             return StoreUnavailable(f"PostgreSQL cannot be reached: {error!r}")
         case _:
             return StoreError(f"PostgreSQL refused a statement: {error}")
@@ -131,7 +135,7 @@ class Postgres:
             return await asyncpg.connect(
                 self.url, timeout=10, command_timeout=patience, server_settings=ENGINE_SETTINGS
             )
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except (asyncpg.PostgresError, *LINK_ERRORS) as error:
             raise StoreUnavailable(f"cannot connect to PostgreSQL: {error}", was_sent=False) from error
 
     async def bootstrap(self) -> None:
@@ -199,7 +203,7 @@ class PostgresLane:
             connection = self._idle.popleft()
             try:
                 await connection.close(timeout=2)
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+            except (asyncpg.PostgresError, *LINK_ERRORS):
                 connection.terminate()
 
     @asynccontextmanager
@@ -213,7 +217,7 @@ class PostgresLane:
             except asyncpg.PostgresError as error:
                 clean = not driver.is_closed()
                 raise translate(error) from error
-            except (asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            except LINK_ERRORS as error:
                 raise translate(error) from error
             except BaseException as error:
                 # What a caller raises between two statements leaves the session sound; an interruption may not.

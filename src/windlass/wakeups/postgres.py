@@ -19,6 +19,16 @@ PROBE_EVERY = 30.0
 PROBE_TIMEOUT = 5.0
 SEND_EVERY = 0.02
 
+# The driver calls it an internal error when a session is used that the server has just ended.
+LISTENING_ERRORS = (
+    StoreUnavailable,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
+
 
 class PostgresWakeups:
     """Sends on a connection of its own, and listens on another that checks itself.
@@ -54,7 +64,7 @@ class PostgresWakeups:
                     await self._watch(connection)
                 finally:
                     connection.terminate()
-            except (StoreUnavailable, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+            except LISTENING_ERRORS:
                 await self._env.sleep(pause * (0.5 + self._env.random()))
                 pause = min(pause * 2, 5.0)
 

@@ -1,12 +1,14 @@
-"""A TCP proxy before PostgreSQL that delays or loses the reply to a chosen statement."""
+"""A TCP proxy before PostgreSQL that reads its messages, and breaks off where it is told to."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from urllib.parse import urlsplit
 
 from windlass.stores.postgres import dialect
@@ -15,6 +17,15 @@ READY = b"Z\x00\x00\x00\x05"
 SSL_REQUEST = 80877103
 
 Chooses = Callable[[str, list[str]], bool]
+"""Whether a statement is meant, by its text and by what ran before it on the same connection."""
+
+
+class Moment(Enum):
+    """Where in the exchange of one statement something happens."""
+
+    BEFORE_SEND = "before it is sent"
+    BEFORE_REPLY = "after it was carried out, before its reply"
+    AFTER_REPLY = "after its reply"
 
 
 def statement(name: str) -> Chooses:
@@ -28,19 +39,26 @@ def inserting(table: str) -> Chooses:
     return lambda query, _: f"INSERT INTO windlass.{table}" in query
 
 
+def commit(query: str, _: list[str]) -> bool:
+    """Chooses the end of any transaction."""
+    return query.startswith("COMMIT")
+
+
 def commit_after(name: str) -> Chooses:
     """Chooses the end of a transaction in which the statement of this name was run."""
     sql = dialect().statement(name).sql
     return lambda query, before: query.startswith("COMMIT") and sql in before
 
 
-@dataclass
+@dataclass(eq=False)
 class Fault:
-    """What happens to the reply of the first statement that is chosen."""
+    """What happens at the first statement that is chosen: a delay, or the end of its connection."""
 
     chooses: Chooses
-    seconds: float
-    loses: bool
+    moment: Moment
+    seconds: float = 0
+    cuts: bool = True
+    on_hit: Callable[[], None] = lambda: None
     seen: bool = False
 
 
@@ -62,6 +80,13 @@ class Link:
             with suppress(RuntimeError):
                 writer.transport.abort()
 
+    def reset(self) -> None:
+        """End the client's side with an RST, as a machine does that knows nothing of the connection."""
+        raw = self.client.get_extra_info("socket")
+        with suppress(OSError, AttributeError):
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.cut()
+
 
 class Proxy:
     """Forwards between clients and one server, until a fault says otherwise."""
@@ -73,7 +98,11 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.refuse_after_fault = False
+        self.seconds_per_reply = 0.0
+        self.keeps_clients = False
+        self.server_has_left = asyncio.Event()
         self.transactions = 0
+        self.observed: list[str] | None = None
         self.url = ""
         self.port = 0
 
@@ -104,27 +133,51 @@ class Proxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def go_silent(self) -> None:
-        """Let every connection that is open now die without a sign; new ones work."""
-        for link in self._links:
+    @property
+    def connections(self) -> int:
+        """How many are open and can still be heard."""
+        return sum(not link.is_silent for link in self._links)
+
+    def go_silent(self) -> int:
+        """Let every connection that is open now die without a sign; new ones work. Returns how many."""
+        hit = [link for link in self._links if not link.is_silent]
+        for link in hit:
             link.is_silent = True
+        return len(hit)
+
+    def reset_all(self) -> int:
+        """Reset every connection that is open now; returns how many."""
+        hit = list(self._links)
+        for link in hit:
+            link.reset()
+        return len(hit)
 
     def delay_reply(self, chooses: Chooses, *, seconds: float) -> Fault:
         """Hold the reply to the first such statement back for a while."""
-        return self._add(Fault(chooses, seconds, loses=False))
+        return self.add(Fault(chooses, Moment.BEFORE_REPLY, seconds, cuts=False))
 
     def lose_reply(self, chooses: Chooses, *, after: float = 0) -> Fault:
         """Let the first such statement be carried out, and cut the connection instead of passing its reply on."""
-        return self._add(Fault(chooses, after, loses=True))
+        return self.add(Fault(chooses, Moment.BEFORE_REPLY, after))
+
+    def lose_request(self, chooses: Chooses) -> Fault:
+        """Cut the connection instead of passing the first such statement on."""
+        return self.add(Fault(chooses, Moment.BEFORE_SEND))
+
+    def add(self, fault: Fault) -> Fault:
+        """Let this happen to the next statement that it chooses."""
+        self._faults = [other for other in self._faults if not other.seen]
+        self._faults.append(fault)
+        return fault
+
+    def forget(self, fault: Fault) -> None:
+        """Let it not happen, if it has not."""
+        self._faults = [other for other in self._faults if other is not fault]
 
     def _stop_accepting(self) -> None:
         if self.refuse_after_fault and self._server is not None:
             self._server.close()
             self._server = None
-
-    def _add(self, fault: Fault) -> Fault:
-        self._faults.append(fault)
-        return fault
 
     async def _accept(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         assert self._target.hostname is not None
@@ -162,6 +215,9 @@ class Proxy:
                     is_starting = struct.unpack("!I", body[:4])[0] == SSL_REQUEST
                 else:
                     self._look(kind, body, link)
+                if link.fault is not None and link.fault.moment is Moment.BEFORE_SEND:
+                    self._hit(link.fault)
+                    return
                 if link.is_silent:
                     continue
                 link.server.write(kind + size + body)
@@ -169,7 +225,7 @@ class Proxy:
 
     def _look(self, kind: bytes, body: bytes, link: Link) -> None:
         """Note which statement is about to run, and whether something is to happen to it."""
-        words = body.split(b"\0")
+        words = body.split(b"\0", 2)
         match kind:
             case b"P":
                 link.names[words[0].decode()] = words[1].decode()
@@ -183,23 +239,50 @@ class Proxy:
         for fault in self._faults:
             if not fault.seen and link.fault is None and fault.chooses(query, link.before):
                 fault.seen, link.fault = True, fault
-        link.before.append(query)
-        if query.startswith(("BEGIN", "COMMIT")):
-            link.is_in_transaction = query.startswith("BEGIN")
+        if self.observed is not None:
+            self.observed.append(query)
+        if query.startswith("BEGIN"):
+            link.is_in_transaction = True
+        elif query.startswith(("COMMIT", "ROLLBACK")):
+            link.is_in_transaction = False
+        # What ran before in the same transaction; outside of one there is no before.
+        link.before = [*link.before, query] if link.is_in_transaction else []
         self.transactions += not link.is_in_transaction
 
     async def _forward_replies(self, replies: asyncio.StreamReader, link: Link) -> None:
         with suppress(ConnectionError):
             while data := await replies.read(65536):
+                if link.is_silent:
+                    continue
                 if link.fault is None:
+                    if self.seconds_per_reply:
+                        await asyncio.sleep(self.seconds_per_reply)
                     link.client.write(data)
                     await link.client.drain()
                     continue
                 link.held += data
-                if READY in link.held:
-                    await asyncio.sleep(link.fault.seconds)
-                    if link.fault.loses:
-                        self._stop_accepting()
-                        return
-                    link.client.write(link.held)
-                    link.held, link.fault = b"", None
+                if READY in link.held and await self._end_exchange(link, link.fault):
+                    return
+        self.server_has_left.set()
+        if self.keeps_clients:
+            # The last word of the server arrives, the end of the connection does not.
+            await asyncio.Event().wait()
+
+    async def _end_exchange(self, link: Link, fault: Fault) -> bool:
+        """Do with a whole reply what the fault says; returns whether the connection is over."""
+        await asyncio.sleep(fault.seconds)
+        if fault.cuts and fault.moment is Moment.BEFORE_REPLY:
+            self._hit(fault)
+            return True
+        link.client.write(link.held)
+        link.held, link.fault = b"", None
+        if fault.cuts:
+            await link.client.drain()
+            # A close instead of an abort, so that the reply is not thrown away on its way.
+            link.client.close()
+            self._hit(fault)
+        return fault.cuts
+
+    def _hit(self, fault: Fault) -> None:
+        fault.on_hit()
+        self._stop_accepting()
