@@ -11,12 +11,14 @@ from collections.abc import (
     Callable,
     Coroutine,
     Iterator,
+    Mapping,
     MutableMapping,
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Concatenate, Unpack, overload
 
 from windlass.assembly import WorkerOptions, make_worker
@@ -30,7 +32,8 @@ from windlass.client.queues import Queues
 from windlass.client.sync import SyncClient
 from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
-from windlass.connect import Connections, hide_password, open_connections
+from windlass.configuration import read_settings
+from windlass.connect import Connections, open_connections
 from windlass.durations import Duration, duration
 from windlass.env import SYSTEM, Env
 from windlass.events import Emit
@@ -42,10 +45,8 @@ from windlass.options import JobOptions
 from windlass.policy import PolicyChange, PolicyFields
 from windlass.profile import DEFAULT, Profile
 from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn, describe
-from windlass.settings import Settings
+from windlass.settings import hide_password
 from windlass.worker.worker import Worker
-
-GENERAL_CONNECTIONS = 5
 
 
 @dataclass
@@ -73,18 +74,27 @@ class _Given:
 class Windlass:
     """An application's jobs: handlers are registered on it, and everything else is reached through it.
 
-    Without a URL it uses `WINDLASS_URL`, or the file windlass.db in the current directory. Making one does no I/O;
-    connections are opened when first used, for each process and event loop its own.
+    Without a URL it uses `WINDLASS_URL`, or the file windlass.db in the current directory. Other settings come from
+    `settings`, the environment, and windlass.toml or pyproject.toml in the current directory; one that cannot work
+    raises InvalidSettings. Making an application connects to nothing: connections are opened when first used, for
+    each process and event loop its own.
     """
 
     def __init__(
-        self, url: str | None = None, *, profile: Profile = DEFAULT, env: Env = SYSTEM, emit: Emit = log_event
+        self,
+        url: str | None = None,
+        *,
+        profile: Profile = DEFAULT,
+        settings: Mapping[str, object] | None = None,
+        env: Env = SYSTEM,
+        emit: Emit = log_event,
     ) -> None:
-        self.settings = Settings.read(os.environ)
-        self.url = url or self.settings.url
+        code = {**(settings or {}), **({"url": url} if url else {})}
+        self.settings = read_settings(code, os.environ, Path.cwd())
+        self.url = self.settings.url
         self.registry = Registry()
         self.profile = profile
-        self._builder = Builder(profile, env)
+        self._builder = Builder(profile, env, self.settings.policy)
         self._env, self._emit = env, emit
         self._clock: Callable[[], datetime] | None = None
         self._open: MutableMapping[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
@@ -203,9 +213,10 @@ class Windlass:
         def length(name: str, value: Duration | None) -> timedelta | None:
             return None if value is None else duration(value, field=name)
 
+        self.settings.tell(self._emit)
         options = WorkerOptions(
-            queues=None if queues is None else tuple(queues),
-            kinds=None if kinds is None else tuple(kinds),
+            queues=self.settings.queues if queues is None else tuple(queues),
+            kinds=self.settings.kinds if kinds is None else tuple(kinds),
             concurrency=concurrency,
             id_template=worker_id or self.settings.worker_id,
             shutdown_grace=length("shutdown_grace", shutdown_grace),
@@ -216,6 +227,7 @@ class Windlass:
             options,
             registry=self.registry,
             builder=self._builder,
+            settings=self.settings,
             connect=lambda: open_connections(self.url, env=self._env, clock=self._clock),
             emit=self._emit,
             env=self._env,
@@ -244,7 +256,7 @@ class Windlass:
         """
         kept = vars(self).copy()
         self.url, self._clock, self._env = url, clock, replace(self._env, wall=clock)
-        self._builder = Builder(self.profile, self._env)
+        self._builder = Builder(self.profile, self._env, self.settings.policy)
         # Not weak: the caller must find everything to close, also where a loop has ended meanwhile.
         self._open, self._sync_loop = {}, SyncLoop(self.close)
         self.sync = SyncClient(self, self._sync_loop)
@@ -300,7 +312,7 @@ class Windlass:
             return held.secret
 
         client = make_client(
-            connections.stores_when(ready, "general", size=GENERAL_CONNECTIONS),
+            connections.stores_when(ready, "general", size=self.settings.client_connections),
             connections.stores_when(ready, "enqueue").enqueuing,
             connections.wakeups,
             registry=self.registry,

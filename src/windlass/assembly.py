@@ -13,6 +13,7 @@ import msgspec
 import psutil
 
 from windlass.client.building import Builder
+from windlass.configuration import Settings
 from windlass.connect import Connections
 from windlass.env import Env
 from windlass.errors import InvalidPolicy, InvalidSettings
@@ -53,6 +54,7 @@ def make_worker(
     *,
     registry: Registry,
     builder: Builder,
+    settings: Settings,
     connect: Callable[[], Connections],
     emit: Emit,
     env: Env,
@@ -60,7 +62,7 @@ def make_worker(
     """A worker that is ready to run; nothing is connected yet."""
     specs = _chosen(registry, options)
     policies = {spec.kind: builder.policy_of(spec, spec.queue) for spec in specs}
-    general = resolve(*builder.profile.layers(""))
+    general = builder.general
     plan = Plan(
         new_id=lambda: worker_id(options.id_template, os.environ, env.new_id()),
         describe=lambda name: _describe(name, specs, options, options.concurrency or general.concurrency),
@@ -81,7 +83,7 @@ def make_worker(
     async def parts() -> Parts:
         connections = connect()
         try:
-            return await _parts(connections, general, longest_lease, emit=emit, env=env)
+            return await _parts(connections, general, longest_lease, settings, emit=emit, env=env)
         except BaseException:
             await connections.close()
             raise
@@ -137,13 +139,13 @@ def _of_job(policy: Policy, claim: Claim) -> Policy:
 
 
 async def _parts(
-    connections: Connections, general: Policy, lease: timedelta, *, emit: Emit, env: Env
+    connections: Connections, general: Policy, lease: timedelta, settings: Settings, *, emit: Emit, env: Env
 ) -> Parts:
     await connections.prepare()
     keeping = connections.stores("maintenance")
 
     def duties(worker: Worker) -> Duties:
-        return _duties(worker, connections, keeping, general, lease, emit=emit, env=env)
+        return _duties(worker, connections, keeping, general, lease, settings, emit=emit, env=env)
 
     return Parts(
         fetching=connections.stores("fetch").claims,
@@ -163,6 +165,7 @@ def _duties(
     stores: Stores,
     general: Policy,
     lease: timedelta,
+    settings: Settings,
     *,
     emit: Emit,
     env: Env,
@@ -181,12 +184,13 @@ def _duties(
         stores.upkeep,
         Promoter(stores.upkeep, connections.wakeups, emit=emit, env=env),
         rescuer,
-        Archiver(stores.upkeep, general, emit=emit, env=env),
+        Archiver(stores.upkeep, general, every=settings.archive_every, emit=emit, env=env),
         Neighbours(stores.workers, rescuer, emit=emit, env=env),
         worker_id=lambda: worker.id,
         running=lambda: worker.running,
         on_given_up=lambda: worker.replace_identity(stores.workers),
         on_routes=worker.use_routes,
+        settings=settings,
         emit=emit,
         env=env,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from typing import Any
 
-from windlass.durations import duration, seconds
+from windlass.durations import duration
 from windlass.errors import InvalidPolicy
 
 Check = Callable[[str, object], Any]
@@ -51,10 +51,7 @@ def at_least(shortest: timedelta) -> Check:
     """A duration that is not too short to mean anything."""
 
     def check(name: str, value: object) -> timedelta:
-        read = duration(value, field=name)
-        if read < shortest:
-            raise InvalidPolicy(name, value, needs=f"a duration of at least {seconds(shortest)} s")
-        return read
+        return duration(value, field=name, shortest=shortest)
 
     return check
 

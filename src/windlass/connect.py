@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from windlass.env import Env
 from windlass.errors import InvalidSettings, SchemaMismatch
+from windlass.settings import hide_password
 from windlass.stores import migrate
 from windlass.stores.audit import AuditStore
 from windlass.stores.claims import ClaimStore
@@ -68,12 +69,6 @@ def stores_on(lane: Lane) -> Stores:
         audit=AuditStore(lane),
         insights=InsightStore(lane),
     )
-
-
-def hide_password(url: str) -> str:
-    """The URL, fit to be shown."""
-    parts = urlsplit(url)
-    return url.replace(f":{parts.password}@", ":***@", 1) if parts.password else url
 
 
 def _sqlite_path(url: str, rest: str) -> str:

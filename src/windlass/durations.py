@@ -22,22 +22,22 @@ _UNITS = {
     "w": timedelta(weeks=1),
 }
 _PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|d|w)\s*")
-_NEEDS = (
-    'a duration such as "250ms", "30s", "1h30m", "7d", a number of seconds or a timedelta, at most 36500 days'
-)
+_NEEDS = 'a duration such as "250ms", "30s", "1h30m", "7d", a number of seconds or a timedelta'
 
 
-def duration(value: object, *, field: str = "duration") -> timedelta:
+def duration(value: object, *, field: str = "duration", shortest: timedelta = timedelta(0)) -> timedelta:
     """Read a length of time, or raise `InvalidPolicy` naming `field`.
 
     Accepts "250ms", "30s", "5m", "1h30m", "7d", seconds as a number, or a timedelta; never a negative one.
     """
+    least = f"at least {written(shortest)} and " if shortest else ""
+    needs = f"{_NEEDS}, {least}at most 36500 days"
     try:
         length = _read(value)
     except (OverflowError, ValueError):
-        raise InvalidPolicy(field, value, needs=_NEEDS) from None
-    if length is None or not timedelta(0) <= length <= LONGEST:
-        raise InvalidPolicy(field, value, needs=_NEEDS)
+        raise InvalidPolicy(field, value, needs=needs) from None
+    if length is None or not shortest <= length <= LONGEST:
+        raise InvalidPolicy(field, value, needs=needs)
     return length
 
 
@@ -45,6 +45,19 @@ def seconds(length: timedelta) -> int | float:
     """The length as a number of seconds, whole where it is whole, so that JSON stays readable."""
     exact = length.total_seconds()
     return int(exact) if exact.is_integer() else exact
+
+
+def written(length: timedelta) -> str:
+    """The length as it could be given again: "1h30m", "5s", "250ms"."""
+    left, parts = length, []
+    for unit in ("d", "h", "m", "s", "ms"):
+        amount, rest = divmod(left, _UNITS[unit])
+        if unit == "ms" and rest:
+            return f"{seconds(length)}s"
+        if amount:
+            parts.append(f"{amount}{unit}")
+        left = rest
+    return "".join(parts) or "0s"
 
 
 def _read(value: object) -> timedelta | None:

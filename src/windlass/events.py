@@ -42,6 +42,11 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     ),
     "store.failed": (Level.WARNING, "The database could not be used; it is tried again."),
     "duty.failed": (Level.ERROR, "A maintenance duty failed; it is tried again."),
+    "setting.chosen": (Level.INFO, "Several sources gave a setting; the one named counts."),
+    "setting.unknown": (
+        Level.WARNING,
+        "A variable looks like a setting and is none; perhaps it is misspelt.",
+    ),
     "leader.elected": (Level.INFO, "This worker does the maintenance now."),
     "leader.lost": (Level.INFO, "Another worker does the maintenance now."),
 }

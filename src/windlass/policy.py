@@ -18,6 +18,7 @@ from windlass.durations import Duration, duration, seconds
 from windlass.errors import InvalidPolicy
 
 __all__ = [
+    "CHECKS",
     "ClassRule",
     "Duration",
     "Policy",
@@ -95,7 +96,7 @@ class Policy:
     shutdown_grace: timedelta = timedelta(seconds=30)
 
     def __post_init__(self) -> None:
-        for name, check in _CHECKS.items():
+        for name, check in CHECKS.items():
             object.__setattr__(self, name, check(name, getattr(self, name)))
         if self.renew_every * 2 > self.lease:
             raise InvalidPolicy(
@@ -164,7 +165,7 @@ class PolicyChange:
     @classmethod
     def of(cls, policy: Policy) -> PolicyChange:
         """Every field of a policy as one layer, to store effective numbers."""
-        return cls({name: getattr(policy, name) for name in _CHECKS})
+        return cls({name: getattr(policy, name) for name in CHECKS})
 
 
 def change(**values: Unpack[PolicyFields]) -> PolicyChange:
@@ -232,7 +233,7 @@ def from_json(text: str | None) -> PolicyChange:
         stored = None
     if not isinstance(stored, dict):
         raise InvalidPolicy("policy", text, needs="a JSON object of policy fields")
-    names = {_json_name(name): name for name in _CHECKS}
+    names = {_json_name(name): name for name in CHECKS}
     refuse_unknown(stored, names)
     return PolicyChange({names[key]: _from_plain(names[key], value) for key, value in stored.items()})
 
@@ -263,7 +264,7 @@ _RULE_KEYS = ("retry", "max_attempts", "backoff")
 
 
 def _json_name(name: str) -> str:
-    return f"{name}_seconds" if name in _DURATIONS else name
+    return f"{name}_seconds" if name in DURATIONS else name
 
 
 def _to_plain(value: object) -> object:
@@ -307,8 +308,8 @@ def _read_rule(name: str, stored: object) -> ClassRule:
 
 
 def _check(name: str, value: object) -> Any:
-    refuse_unknown({name: value}, _CHECKS)
-    return _CHECKS[name](name, value)
+    refuse_unknown({name: value}, CHECKS)
+    return CHECKS[name](name, value)
 
 
 def _backoff(name: str, value: object) -> Backoff:
@@ -328,7 +329,7 @@ def _classes(name: str, value: object) -> dict[str, ClassRule]:
     return {str(key): rule for key, rule in value.items()}
 
 
-_CHECKS: Mapping[str, Check] = {
+CHECKS: Mapping[str, Check] = {
     "max_attempts": whole(1, 1000),
     "backoff": _backoff,
     "lease": at_least(timedelta(milliseconds=10)),
@@ -357,6 +358,6 @@ _CHECKS: Mapping[str, Check] = {
     "shutdown_grace": length,
 }
 
-_DURATIONS = frozenset(known.name for known in fields(Policy) if "timedelta" in str(known.type))
+DURATIONS = frozenset(known.name for known in fields(Policy) if "timedelta" in str(known.type))
 
 _PLAIN_RULE = ClassRule()

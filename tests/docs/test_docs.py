@@ -9,17 +9,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import MISSING, Field, fields
-from datetime import timedelta
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import windlass
 from windlass import errors
-from windlass.backoff import Backoff
-from windlass.events import CATALOGUE
 from windlass.policy import Policy
+from windlass.policy_fields import ABOUT
 from windlass.states import State
 from windlass.testing import PrivatePostgres
 
@@ -60,6 +58,12 @@ def first_column(name: str) -> list[str]:
 @pytest.mark.parametrize("name", ON_SQLITE)
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
     output_of(EXAMPLES / name, folder=tmp_path)
+
+
+def test_the_guide_to_configuration_shows_what_its_example_prints(tmp_path: Path) -> None:
+    printed = output_of(EXAMPLES / "configuration.py", folder=tmp_path)
+
+    assert f"```text\n{printed}```" in page("guides/configuration.md")
 
 
 def test_the_examples_for_postgresql_run(postgres_server: PrivatePostgres, tmp_path: Path) -> None:
@@ -120,7 +124,7 @@ def work_until_dead(folder: Path) -> list[str]:
     return [line for line in said if line.startswith("attempt")]
 
 
-@pytest.mark.parametrize("tool", ["draw_states.py", "copy_examples.py"])
+@pytest.mark.parametrize("tool", ["draw_states.py", "copy_examples.py", "write_reference.py"])
 def test_what_is_made_from_code_is_current(tool: str) -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / tool), "--check"], capture_output=True, text=True
@@ -137,46 +141,8 @@ def test_every_guide_shows_code_that_runs() -> None:
     assert bare == []
 
 
-def test_every_policy_field_is_documented_with_its_default() -> None:
-    documented = re.findall(r"^\| `(\w+)` \| (.+?) \|", page("reference/policy.md"), flags=re.MULTILINE)
-
-    assert documented == [(field.name, shown_default(field)) for field in fields(Policy)]
-
-
-def shown_default(field: Field[object]) -> str:
-    if field.name == "classes":
-        return "see below"
-    value = field.default if field.default is not MISSING else getattr(Policy(), field.name)
-    match value:
-        case None:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
-        case timedelta():
-            return shown_length(value)
-        case Backoff():
-            assert value == Backoff("2s")
-            return '`Backoff("2s")`'
-        case int() if field.name.endswith("_bytes"):
-            return f"{value // (1 << 20)} MiB"
-        case _:
-            return str(value)
-
-
-def shown_length(length: timedelta) -> str:
-    seconds = int(length.total_seconds())
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
-        if seconds % size == 0 and seconds > 60:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
-
-
-def test_every_event_is_documented_in_the_words_of_the_catalogue() -> None:
-    documented = re.findall(
-        r"^\| `(.+?)` \| (\w+) \| (.+) \|$", page("reference/events.md"), flags=re.MULTILINE
-    )
-
-    assert documented == [(name, level.name.lower(), text) for name, (level, text) in CATALOGUE.items()]
+def test_every_field_of_the_policy_has_its_sentence() -> None:
+    assert list(ABOUT) == [field.name for field in fields(Policy)]
 
 
 def test_every_error_is_documented() -> None:

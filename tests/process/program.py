@@ -18,18 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from windlass import Backoff, Context, Windlass, assembly
-from windlass.maintenance import loop as maintenance
 from windlass.stores import postgres
 from windlass.wakeups.postgres import PostgresWakeups
 from windlass.wakeups.sqlite import SqliteWakeups
 from windlass.worker import watchdog
 
 Settings = dict[str, Any]
+PACE = {"tick": 0.5, "leader_lease": 2, "silence": 30}
 
 
 def application(settings: Settings) -> Windlass:
     """The application under test; `lease` is short, so that a lost one is rescued while a test waits."""
-    app = Windlass(settings["url"], emit=Events(settings.get("events")))
+    # At their usual size every test of a crash would take half a minute.
+    usual = {"silence": 30} if "tick" in settings else PACE
+    pace = {**usual, **{name: settings[name] for name in PACE if name in settings}}
+    app = Windlass(settings["url"], settings=pace, emit=Events(settings.get("events")))
     journal = Journal(settings.get("journal"))
     numbers: dict[str, Any] = {"lease": settings.get("lease", "3s"), "backoff": Backoff.fixed("50ms")}
 
@@ -140,14 +143,10 @@ class Events:
 
 
 def shorten(settings: Settings) -> None:
-    # These numbers are the product's constants and no options of a worker; at their size every test of a crash
-    # would take half a minute.
+    # These are the product's constants and no settings.
     if "machine" in settings:
         # Workers of another machine cannot see each other's processes and must wait for leases.
         assembly.boot_id = lambda: settings["machine"]
-    maintenance.TICK = settings.get("tick", 0.5)
-    maintenance.LEADER_LEASE = timedelta(seconds=settings.get("leader_lease", 2))
-    maintenance.SILENCE = timedelta(seconds=settings.get("silence", 30))
     watchdog.GRACE = timedelta(seconds=settings.get("overtime", 1))
     if "patience" in settings:
         postgres.PATIENCE = dict.fromkeys(postgres.PATIENCE, settings["patience"])

@@ -358,7 +358,7 @@ def test_a_job_that_cannot_be_is_refused_with_the_place(
         (["worker", "shop:app", "--kinds", "ad"], "Did you mean 'add'?"),
         (["worker", "shop:app", "--worker-id", "${NOT_SET}"], "NOT_SET, which is not set"),
         (["jobs"], "there is no database"),
-        (["jobs", "--url", "mysql://x"], "it must begin with sqlite:/// or postgresql://"),
+        (["jobs", "--url", "mysql://x"], "begins with sqlite:// or postgresql://"),
         (["jobs", "--url", "postgresql://ann:secret@127.0.0.1:1/x"], "postgresql://ann:***@127.0.0.1:1/x"),
         (["job", "nonsense", "--app", "shop:app"], "no job nonsense"),
     ],

@@ -73,7 +73,7 @@ async def is_noting(shop: Workshop) -> bool:
 
 
 async def test_a_delayed_job_starts_when_it_is_due(shop: Workshop) -> None:
-    await shop.started_worker(poll_idle="60s", poll_busy="60s", tick=30, leader_lease=90)
+    await shop.started_worker(poll_idle="60s", poll_busy="60s", tick=10)
 
     began = time.monotonic()
     await shop.app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(delay="1s"))

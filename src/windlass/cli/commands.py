@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli import db, dead, dev, doctor, enqueue, job, jobs, queues, worker, workers
+from windlass.cli import config, db, dead, dev, doctor, enqueue, job, jobs, queues, worker, workers
 from windlass.cli.session import AppOption, DebugOption, JsonOption, Shared, UrlOption
 from windlass.version import VERSION
 
@@ -32,6 +32,7 @@ windlass.command("workers", rich_help_panel=LOOK)(workers.workers)
 windlass.command("pause", rich_help_panel=ACT)(queues.pause)
 windlass.command("resume", rich_help_panel=ACT)(queues.resume)
 windlass.command("doctor", rich_help_panel=CARE)(doctor.doctor)
+windlass.command("config", rich_help_panel=CARE)(config.config)
 windlass.add_typer(db.db, name="db", rich_help_panel=CARE)
 
 

@@ -21,7 +21,6 @@ from windlass.cli.worker import (
     ApplicationArgument,
     ConcurrencyOption,
     KindsOption,
-    LogLevel,
     LogLevelOption,
     QueuesOption,
 )
@@ -46,14 +45,20 @@ def dev(
     queues: QueuesOption = None,
     kinds: KindsOption = None,
     concurrency: ConcurrencyOption = None,
-    log_level: LogLevelOption = LogLevel.INFO,
+    log_level: LogLevelOption = None,
     watch: WatchOption = None,
 ) -> None:
     """Run a worker that starts again when a .py file changes; the tables are brought up to date first."""
-    options = {"--url": session.url, "--queues": queues, "--kinds": kinds, "--concurrency": concurrency}
+    options = {
+        "--url": session.url,
+        "--queues": queues,
+        "--kinds": kinds,
+        "--concurrency": concurrency,
+        "--log-level": log_level,
+    }
     given = [text for option, value in options.items() if value is not None for text in (option, str(value))]
     flags = ["--debug"] if session.debug else []
-    usual = ["--migrate", "--log", "console", "--log-level", log_level, "--shutdown-grace", GRACE]
+    usual = ["--migrate", "--log", "console", "--shutdown-grace", GRACE]
     worker = ["worker", application, *usual, *given, *flags]
     Reloading([sys.executable, "-m", "windlass", *worker], watch or [Path.cwd()]).run()
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -18,6 +20,7 @@ from windlass.errors import StoreUnavailable, WindlassError
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
+    from windlass.configuration import Settings
 
 T = TypeVar("T")
 
@@ -53,10 +56,16 @@ class Session(Shared):
 
     def application(self, path: str | None = None, *, creates: bool = False) -> Windlass:
         """The application named, or one that only knows the database; `creates` lets a missing file be made."""
-        path = path or self.app
+        path = path or self.app or self.settings().app
         if path is not None:
             return load(path, url=self.url)
         return application_on(self.url, creates=creates)
+
+    def settings(self) -> Settings:
+        """The settings of this place, before any application's own."""
+        from windlass.configuration import read_settings
+
+        return read_settings({}, os.environ, Path.cwd())
 
     def run(self, work: Callable[[Windlass], Awaitable[T]], *, app: Windlass | None = None) -> T:
         """Do the work on an event loop of its own, and close what it opened."""
@@ -64,7 +73,7 @@ class Session(Shared):
         import asyncio
 
         from windlass.assembly import fast_loop
-        from windlass.connect import hide_password
+        from windlass.settings import hide_password
 
         chosen = app or self.application()
 

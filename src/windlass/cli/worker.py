@@ -66,7 +66,12 @@ LogOption = Annotated[
         "--log", help="How log lines look; console on a terminal, otherwise json.", show_default=False
     ),
 ]
-LogLevelOption = Annotated[LogLevel, typer.Option("--log-level", help="The quietest events that are logged.")]
+LogLevelOption = Annotated[
+    LogLevel | None,
+    typer.Option(
+        "--log-level", help="The quietest events that are logged; otherwise info.", show_default=False
+    ),
+]
 
 
 @command
@@ -81,12 +86,15 @@ def worker(
     ] = None,
     shutdown_grace: GraceOption = None,
     log: LogOption = None,
-    log_level: LogLevelOption = LogLevel.INFO,
+    log_level: LogLevelOption = None,
     migrate: Annotated[bool, typer.Option("--migrate", help="Bring the tables up to date first.")] = False,
 ) -> None:
     """Claim and run jobs; SIGTERM or Ctrl-C stops gracefully, a second one at once."""
-    as_json = session.as_json or (log or _usual_format()) is LogFormat.JSON
-    _send_logs(as_json=as_json, level=log_level, only_to_stderr=session.as_json)
+    settings = session.settings()
+    format_ = log or (LogFormat(settings.log) if settings.log else _usual_format())
+    as_json = session.as_json or format_ is LogFormat.JSON
+    level = log_level or LogLevel(settings.log_level)
+    _send_logs(as_json=as_json, level=level, only_to_stderr=session.as_json)
     app = session.application(application)
     made = app.worker(
         queues=names(queues),
@@ -98,7 +106,14 @@ def worker(
     _stop_on_signals(made)
     if migrate:
         session.run(lambda app: app.connections.migrate(), app=app)
-    _introduce(made, app, names(queues), names(kinds), concurrency, as_json=as_json)
+    _introduce(
+        made,
+        app,
+        names(queues) or app.settings.queues,
+        names(kinds) or app.settings.kinds,
+        concurrency,
+        as_json=as_json,
+    )
     collect_less_often()
     session.run(lambda _: made.run(), app=app)
 
@@ -160,8 +175,8 @@ def _introduce(
     *,
     as_json: bool,
 ) -> None:
-    from windlass.connect import hide_password
     from windlass.policy import resolve
+    from windlass.settings import hide_password
 
     handled = [spec for spec in app.registry.handled() if kinds is None or spec.kind in kinds]
     facts: dict[str, Any] = {
@@ -169,7 +184,7 @@ def _introduce(
         "database": hide_password(app.url),
         "kinds": sorted(spec.kind for spec in handled),
         "queues": sorted(queues if queues is not None else {spec.queue for spec in handled}),
-        "concurrency": concurrency or resolve(*app.profile.layers("")).concurrency,
+        "concurrency": concurrency or resolve(app.settings.policy, *app.profile.layers("")).concurrency,
     }
     if as_json:
         printing.json_line({"message": "worker.starting", **facts})

@@ -28,6 +28,7 @@ class Builder:
 
     profile: Profile
     env: Env
+    settings: PolicyChange = _NO_CHANGE
     _policies: dict[tuple[str, str], Policy] = field(default_factory=dict)
 
     def build(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> NewJob:
@@ -88,8 +89,13 @@ class Builder:
         """The numbers of a kind in a queue, before any job's own."""
         key = (spec.kind, queue)
         if key not in self._policies:
-            self._policies[key] = resolve(*self.profile.layers(queue), spec.policy)
+            self._policies[key] = resolve(self.settings, *self.profile.layers(queue), spec.policy)
         return self._policies[key]
+
+    @property
+    def general(self) -> Policy:
+        """The numbers that belong to a worker and to no queue or kind."""
+        return resolve(self.settings, *self.profile.layers(""))
 
     def _limits(self, options: JobOptions, policy: Policy) -> dict[str, Any]:
         expires = policy.expires_after if options.expires is None else options.expires

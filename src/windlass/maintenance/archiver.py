@@ -11,7 +11,6 @@ from windlass.policy import Policy
 from windlass.states import State
 from windlass.stores.contract import Upkeep
 
-EVERY = 600.0
 BATCH = 1000
 PAUSE = 0.05
 
@@ -19,20 +18,20 @@ PAUSE = 0.05
 class Archiver:
     """Works through old jobs in small batches, so that nothing else has to wait for it."""
 
-    def __init__(self, upkeep: Upkeep, policy: Policy, *, emit: Emit, env: Env) -> None:
-        self._upkeep, self._emit, self._env = upkeep, emit, env
+    def __init__(self, upkeep: Upkeep, policy: Policy, *, every: timedelta, emit: Emit, env: Env) -> None:
+        self._upkeep, self._every, self._emit, self._env = upkeep, every.total_seconds(), emit, env
         self._keep: dict[State, timedelta | None] = {
             State.COMPLETED: policy.keep_completed,
             State.CANCELLED: policy.keep_cancelled,
             State.RESOLVED: policy.keep_resolved,
         }
-        self._due_at = env.monotonic() + 60.0
+        self._due_at = env.monotonic() + min(60.0, self._every)
 
     async def run_if_due(self) -> bool:
         """Remove what is old, if the last time is long enough ago."""
         if self._env.monotonic() < self._due_at:
             return False
-        self._due_at = self._env.monotonic() + EVERY
+        self._due_at = self._env.monotonic() + self._every
         for state, keep in self._keep.items():
             if keep is not None:
                 await self.remove(state, older_than=keep)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
 
+from windlass.configuration import Settings
 from windlass.env import Env
 from windlass.errors import StoreError
 from windlass.events import Emit
@@ -18,10 +18,6 @@ from windlass.records import Look, Tick
 from windlass.stores.contract import Upkeep, Workers
 from windlass.wakeups.contract import ROUTES, WORKERS
 
-TICK = 5.0
-LEADER_LEASE = timedelta(seconds=11)
-SILENCE = timedelta(seconds=30)
-FORGET_AFTER = timedelta(days=7)
 BATCH = 1000
 
 Routes = frozenset[tuple[str, str]]
@@ -43,6 +39,7 @@ class Maintenance:
         running: Callable[[], int],
         on_given_up: Callable[[], Awaitable[None]],
         on_routes: Callable[[Routes], None],
+        settings: Settings,
         emit: Emit,
         env: Env,
     ) -> None:
@@ -50,7 +47,7 @@ class Maintenance:
         self._promoter, self._rescuer, self._archiver = promoter, rescuer, archiver
         self._neighbours = neighbours
         self._worker_id, self._running, self._on_given_up = worker_id, running, on_given_up
-        self._on_routes, self._emit, self._env = on_routes, emit, env
+        self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
         self.is_leader = False
         self._promoting: asyncio.Task[None] | None = None
         self._ticks = 0
@@ -86,13 +83,17 @@ class Maintenance:
 
     async def _until_next_tick(self) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(TICK * (0.95 + 0.1 * self._env.random())):
+            tick = self._settings.tick.total_seconds()
+            async with asyncio.timeout(tick * (0.95 + 0.1 * self._env.random())):
                 await self._called.wait()
         self._called.clear()
 
     async def _tick(self) -> None:
         tick: Tick = await self._workers.tick(
-            self._worker_id(), running=self._running(), lease=LEADER_LEASE, overrun=OVERRUN
+            self._worker_id(),
+            running=self._running(),
+            lease=self._settings.leader_lease,
+            overrun=OVERRUN,
         )
         if tick.now is not None:
             self._rescuer.compare(tick.now)
@@ -123,11 +124,11 @@ class Maintenance:
             self._emit("job.late", jobs=await self._upkeep.miss_deadlines(limit=BATCH))
         self._ticks += 1
         if self._ticks % 6 == 1:
-            for worker in await self._workers.bury(silence=SILENCE):
+            for worker in await self._workers.bury(silence=self._settings.silence):
                 self._emit("worker.buried", worker=worker)
         if await self._archiver.run_if_due():
             await self._upkeep.forget_keys()
-            await self._workers.forget(silence=FORGET_AFTER)
+            await self._workers.forget(silence=self._settings.forget_workers_after)
 
     def _stop_promoting(self) -> None:
         if self._promoting is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windlass.assembly import StoredPolicies
-from windlass.maintenance.loop import LEADER_LEASE, SILENCE
 from windlass.maintenance.rescuer import HOLD_FOR, OVERRUN, Rescuer
 from windlass.stores.contract import Stores
 from windlass.worker.worker import Worker
@@ -27,8 +26,8 @@ async def catch_up(app: Windlass, worker: Worker) -> None:
     while await stores.upkeep.promote(limit=BATCH):
         pass
     # The worker of the test lives, however far the test has travelled.
-    await stores.workers.tick(worker.id, running=0, lease=LEADER_LEASE, overrun=OVERRUN)
-    await stores.workers.bury(silence=SILENCE)
+    await stores.workers.tick(worker.id, running=0, lease=app.settings.leader_lease, overrun=OVERRUN)
+    await stores.workers.bury(silence=app.settings.silence)
 
 
 async def _rescue(app: Windlass, stores: Stores, worker: Worker) -> None:
@@ -37,7 +36,7 @@ async def _rescue(app: Windlass, stores: Stores, worker: Worker) -> None:
         stores.claims,
         StoredPolicies(stores.kinds, worker._env).decide,
         reconnections=lambda: 0,
-        lease=LEADER_LEASE,
+        lease=app.settings.leader_lease,
         wakeups=app.jobs.wakeups,
         emit=worker._emit,
         env=worker._env,

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from windlass.connect import hide_password, open_connections
+from windlass.connect import open_connections
 from windlass.env import SYSTEM
 from windlass.errors import InvalidSettings
+from windlass.settings import hide_password
 from windlass.testing.clock import FrozenClock
 from windlass.testing.harness import Harness
 
