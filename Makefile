@@ -37,6 +37,7 @@ check: $(VENV)/.installed-dev ## Lint, format, types, import directions, generat
 	$(BIN)/python tools/generate_sync.py --check
 	$(BIN)/python tools/draw_states.py --check
 	$(BIN)/python tools/copy_examples.py --check
+	$(BIN)/python tools/write_reference.py --check
 
 fix: $(VENV)/.installed-dev ## Repair what a tool can: lint, format, generated code and pages
 	$(BIN)/python tools/generate_sync.py
@@ -45,6 +46,7 @@ fix: $(VENV)/.installed-dev ## Repair what a tool can: lint, format, generated c
 	$(BIN)/python tools/write_schema.py
 	$(BIN)/python tools/draw_states.py
 	$(BIN)/python tools/copy_examples.py
+	$(BIN)/python tools/write_reference.py
 
 bench-quick: $(VENV)/.installed-dev ## Run the short benchmark
 	$(BIN)/python -m bench.quick
