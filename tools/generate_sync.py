@@ -19,6 +19,7 @@ NOUNS = (
     ("queues", "Queues"),
     ("workers", "Workers"),
     ("doctor", "Doctor"),
+    ("overrides", "Overrides"),
 )
 NOT_FOR_PEOPLE = {"enqueue", "enqueue_alone", "enqueue_many_alone", "to_join", "spec_of"}
 # A caller's transaction is joined in the caller's thread, so these are written by hand.

@@ -28,6 +28,7 @@ from windlass.client.dead_letters import DeadLetters
 from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs
 from windlass.client.joining import SyncEnqueuing
+from windlass.client.overrides import Overrides
 from windlass.client.queues import Queues
 from windlass.client.sync import SyncClient
 from windlass.client.sync_loop import SyncLoop
@@ -191,6 +192,11 @@ class Windlass:
     def doctor(self) -> Doctor:
         """Find what is wrong, and why a job does not run."""
         return self._here().client.doctor
+
+    @property
+    def overrides(self) -> Overrides:
+        """Change numbers of queues and kinds while everything runs."""
+        return self._here().client.overrides
 
     @property
     def connections(self) -> Connections:

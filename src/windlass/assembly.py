@@ -8,11 +8,13 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import msgspec
 import psutil
 
 from windlass.client.building import Builder
+from windlass.client.numbers import Numbers
 from windlass.configuration import Settings
 from windlass.connect import Connections
 from windlass.env import Env
@@ -62,28 +64,28 @@ def make_worker(
     """A worker that is ready to run; nothing is connected yet."""
     specs = _chosen(registry, options)
     policies = {spec.kind: builder.policy_of(spec, spec.queue) for spec in specs}
-    general = builder.general
+    numbers, general = Numbers(builder, emit), builder.general
     plan = Plan(
         new_id=lambda: worker_id(options.id_template, os.environ, env.new_id()),
         describe=lambda name: _describe(name, specs, options, options.concurrency or general.concurrency),
         registry=registry,
         kinds=tuple(_record(spec, policies[spec.kind]) for spec in specs),
-        wanted=lambda routes: _wanted(specs, options.queues, routes, builder),
-        decide=lambda claim, outcome: _decide(claim, outcome, registry, builder, env),
+        wanted=lambda routes: _wanted(specs, options.queues, routes, numbers),
+        use_overrides=numbers.use,
+        decide=lambda claim, outcome: _decide(claim, outcome, registry, numbers, env),
         rules=builder.profile.rules,
         concurrency=options.concurrency or general.concurrency,
         result_limit=max(policy.max_result_bytes for policy in policies.values()),
-        renew_every=min(policy.renew_every for policy in policies.values()),
+        renew_every=partial(numbers.renew_every, specs),
         poll_busy=options.poll_busy or general.poll_busy,
         poll_idle=options.poll_idle or general.poll_idle,
         shutdown_grace=general.shutdown_grace if options.shutdown_grace is None else options.shutdown_grace,
     )
-    longest_lease = max(policy.lease for policy in policies.values())
 
     async def parts() -> Parts:
         connections = connect()
         try:
-            return await _parts(connections, general, longest_lease, settings, emit=emit, env=env)
+            return await _parts(connections, specs, general, numbers, settings, emit=emit, env=env)
         except BaseException:
             await connections.close()
             raise
@@ -106,14 +108,14 @@ def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
 
 
 def _wanted(
-    specs: Sequence[HandlerSpec], queues: Iterable[str] | None, routes: Routes, builder: Builder
+    specs: Sequence[HandlerSpec], queues: Iterable[str] | None, routes: Routes, numbers: Numbers
 ) -> tuple[Wanted, ...]:
     pairs = {(spec.queue, name): spec for spec in specs for name in (spec.kind, *spec.aliases)}
     names = {name: spec for (_, name), spec in pairs.items()}
     pairs |= {(queue, kind): names[kind] for queue, kind in routes if kind in names}
     chosen = None if queues is None else frozenset(queues)
     return tuple(
-        _want(queue, kind, builder.policy_of(spec, queue))
+        _want(queue, kind, numbers.of(spec, queue))
         for (queue, kind), spec in sorted(pairs.items(), key=lambda pair: pair[0])
         if chosen is None or queue in chosen
     )
@@ -123,8 +125,8 @@ def _want(queue: str, kind: str, policy: Policy) -> Wanted:
     return Wanted(queue, kind, lease=policy.lease, timeout=policy.timeout, max_attempts=policy.max_attempts)
 
 
-def _decide(claim: Claim, outcome: Outcome, registry: Registry, builder: Builder, env: Env) -> Settlement:
-    policy = _of_job(builder.policy_of(registry.get(claim.kind), claim.queue), claim)
+def _decide(claim: Claim, outcome: Outcome, registry: Registry, numbers: Numbers, env: Env) -> Settlement:
+    policy = _of_job(numbers.of(registry.get(claim.kind), claim.queue), claim)
     return settle(claim, outcome, policy, chance=env.random())
 
 
@@ -139,13 +141,24 @@ def _of_job(policy: Policy, claim: Claim) -> Policy:
 
 
 async def _parts(
-    connections: Connections, general: Policy, lease: timedelta, settings: Settings, *, emit: Emit, env: Env
+    connections: Connections,
+    specs: Sequence[HandlerSpec],
+    general: Policy,
+    numbers: Numbers,
+    settings: Settings,
+    *,
+    emit: Emit,
+    env: Env,
 ) -> Parts:
     await connections.prepare()
     keeping = connections.stores("maintenance")
+    # Before the first claim, so that no job runs by numbers that an operator has changed.
+    numbers.use(await keeping.overrides.all())
+
+    lease = partial(numbers.longest_lease, specs)
 
     def duties(worker: Worker) -> Duties:
-        return _duties(worker, connections, keeping, general, lease, settings, emit=emit, env=env)
+        return _duties(worker, connections, keeping, general, lease, numbers, settings, emit=emit, env=env)
 
     return Parts(
         fetching=connections.stores("fetch").claims,
@@ -164,7 +177,8 @@ def _duties(
     connections: Connections,
     stores: Stores,
     general: Policy,
-    lease: timedelta,
+    lease: Callable[[], timedelta],
+    numbers: Numbers,
     settings: Settings,
     *,
     emit: Emit,
@@ -172,7 +186,7 @@ def _duties(
 ) -> Maintenance:
     rescuer = Rescuer(
         stores.claims,
-        StoredPolicies(stores.kinds, env).decide,
+        StoredPolicies(stores.kinds, numbers, env).decide,
         reconnections=lambda: connections.database.reconnections,
         lease=lease,
         wakeups=connections.wakeups,
@@ -190,6 +204,7 @@ def _duties(
         running=lambda: worker.running,
         on_given_up=lambda: worker.replace_identity(stores.workers),
         on_routes=worker.use_routes,
+        on_overrides=numbers.use,
         settings=settings,
         emit=emit,
         env=env,
@@ -199,8 +214,8 @@ def _duties(
 class StoredPolicies:
     """Decides for kinds whose handler this process may not know, by what their workers declared."""
 
-    def __init__(self, kinds: Kinds, env: Env) -> None:
-        self._kinds, self._env = kinds, env
+    def __init__(self, kinds: Kinds, numbers: Numbers, env: Env) -> None:
+        self._kinds, self._numbers, self._env = kinds, numbers, env
         self._policies: dict[str, Policy] = {}
         self._read_at = float("-inf")
 
@@ -209,7 +224,8 @@ class StoredPolicies:
         if self._env.monotonic() - self._read_at > 30:
             self._policies = {record.kind: _stored_policy(record) for record in await self._kinds.all()}
             self._read_at = self._env.monotonic()
-        policy = _of_job(self._policies.get(claim.kind) or resolve(), claim)
+        declared = self._policies.get(claim.kind) or resolve()
+        policy = _of_job(self._numbers.changed(declared, claim.queue, claim.kind), claim)
         return settle(claim, outcome, policy, chance=self._env.random())
 
 

@@ -23,6 +23,7 @@ from windlass.stores.joining.joining import Joining
 from windlass.stores.joining.postgres import PostgresHome
 from windlass.stores.joining.sqlite import SqliteHome
 from windlass.stores.kinds import KindStore
+from windlass.stores.overrides import OverrideStore
 from windlass.stores.postgres import Postgres
 from windlass.stores.queues import QueueStore
 from windlass.stores.ready import ReadyLane
@@ -68,6 +69,7 @@ def stores_on(lane: Lane) -> Stores:
         queues=QueueStore(lane),
         audit=AuditStore(lane),
         insights=InsightStore(lane),
+        overrides=OverrideStore(lane),
     )
 
 

@@ -47,6 +47,10 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
         Level.WARNING,
         "A variable looks like a setting and is none; perhaps it is misspelt.",
     ),
+    "override.ignored": (
+        Level.ERROR,
+        "An operator's numbers do not fit those of the code, which count instead.",
+    ),
     "leader.elected": (Level.INFO, "This worker does the maintenance now."),
     "leader.lost": (Level.INFO, "Another worker does the maintenance now."),
 }

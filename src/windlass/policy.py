@@ -30,6 +30,7 @@ __all__ = [
     "for_job",
     "from_json",
     "merge",
+    "overridden",
     "resolve",
     "to_json",
 ]
@@ -203,6 +204,11 @@ def for_job(policy: Policy, job: PolicyChange | None) -> Policy:
         for name, rule in policy.classes.items()
     }
     return _apply(replace(policy, classes=classes), job)
+
+
+def overridden(policy: Policy, *layers: PolicyChange) -> Policy:
+    """The policy as operators have changed it; raises `InvalidPolicy` where numbers do not fit together."""
+    return _apply(policy, merge(*layers))
 
 
 def for_error(policy: Policy, error_class: str) -> Policy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from windlass.job import Claim, JobId
 from windlass.states import State
@@ -91,6 +91,7 @@ class Tick:
     now: datetime | None = None
     routes: frozenset[tuple[str, str]] = frozenset()
     neighbours: tuple[Neighbour, ...] = ()
+    overrides: tuple[Override, ...] = ()
     look: Look | None = None
 
 
@@ -243,6 +244,22 @@ class KindRecord:
     declared_by: str | None = None
     updated_at: datetime | None = None
     conflict: dict[str, Any] | None = None
+
+
+OverrideScope = Literal["queue", "kind"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """A number of a queue or a kind that an operator has changed; `change` is the policy layer as JSON."""
+
+    scope: OverrideScope
+    name: str
+    field: str
+    change: str
+    set_at: datetime
+    set_by: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

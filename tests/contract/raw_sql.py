@@ -16,6 +16,7 @@ TABLES = (
     "workers",
     "leaders",
     "pauses",
+    "overrides",
     "audit",
 )
 

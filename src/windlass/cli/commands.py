@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli import config, db, dead, dev, doctor, enqueue, job, jobs, queues, worker, workers
+from windlass.cli import config, db, dead, dev, doctor, enqueue, job, jobs, overrides, queues, worker, workers
 from windlass.cli.session import AppOption, DebugOption, JsonOption, Shared, UrlOption
 from windlass.version import VERSION
 
@@ -31,6 +31,7 @@ windlass.command("queues", rich_help_panel=LOOK)(queues.queues)
 windlass.command("workers", rich_help_panel=LOOK)(workers.workers)
 windlass.command("pause", rich_help_panel=ACT)(queues.pause)
 windlass.command("resume", rich_help_panel=ACT)(queues.resume)
+windlass.add_typer(overrides.overrides, name="overrides", rich_help_panel=ACT)
 windlass.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 windlass.command("config", rich_help_panel=CARE)(config.config)
 windlass.add_typer(db.db, name="db", rich_help_panel=CARE)

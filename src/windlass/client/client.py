@@ -12,6 +12,7 @@ from windlass.client.dead_letters import DeadLetters
 from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs
 from windlass.client.joining import Joiner
+from windlass.client.overrides import Overrides
 from windlass.client.queues import Queues
 from windlass.client.waiting import Waiter
 from windlass.client.workers import Workers
@@ -31,6 +32,7 @@ class Client:
     queues: Queues
     workers: Workers
     doctor: Doctor
+    overrides: Overrides
 
     async def close(self) -> None:
         """Store what was handed in, and stop waiting for hints."""
@@ -68,4 +70,4 @@ def make_client(
         secret=secret,
         env=env,
     )
-    return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), Doctor(stores))
+    return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), Doctor(stores), Overrides(jobs))

@@ -15,6 +15,7 @@ from windlass.client.diagnosis import Finding
 from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs, Page
 from windlass.client.joining import SyncEnqueuing
+from windlass.client.overrides import Overrides
 from windlass.client.queues import Queues
 from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
@@ -30,6 +31,7 @@ from windlass.records import (
     KindRecord,
     LetterFilter,
     LetterGroup,
+    Override,
     Pause,
     QueueCount,
     WorkerRecord,
@@ -54,6 +56,9 @@ class App(Protocol):
 
     @property
     def doctor(self) -> Doctor: ...
+
+    @property
+    def overrides(self) -> Overrides: ...
 
 
 class SyncJobs:
@@ -333,6 +338,46 @@ class SyncDoctor:
         return self._loop.run(lambda: self._app.doctor.why(job_id), name="sync.doctor.why")
 
 
+class SyncOverrides:
+    """What operators have changed, by blocking calls."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+        self._app, self._loop = app, loop
+
+    def set(
+        self,
+        field: str,
+        value: Any,
+        *,
+        kind: str | None = None,
+        queue: str | None = None,
+        reason: str,
+        by: str = "client",
+    ) -> None:
+        """Change a number of a kind or a queue, for every worker, from their next claim on; a deploy keeps it.
+
+        Raises InvalidPolicy for a field or value that cannot be, UnknownKind for a kind no worker has declared; then
+        nothing is stored.
+        """
+        self._loop.run(
+            lambda: self._app.overrides.set(field, value, kind=kind, queue=queue, reason=reason, by=by),
+            name="sync.overrides.set",
+        )
+
+    def remove(
+        self, field: str, *, kind: str | None = None, queue: str | None = None, by: str = "client"
+    ) -> bool:
+        """Let the code's own number count again; False when it was not overridden."""
+        return self._loop.run(
+            lambda: self._app.overrides.remove(field, kind=kind, queue=queue, by=by),
+            name="sync.overrides.remove",
+        )
+
+    def all(self) -> list[Override]:
+        """What is overridden, by whom and why."""
+        return self._loop.run(lambda: self._app.overrides.all(), name="sync.overrides.all")
+
+
 class SyncClient:
     """Every noun, by blocking calls; raises SyncOnLoop where an event loop runs."""
 
@@ -342,3 +387,4 @@ class SyncClient:
         self.queues = SyncQueues(app, loop)
         self.workers = SyncWorkers(app, loop)
         self.doctor = SyncDoctor(app, loop)
+        self.overrides = SyncOverrides(app, loop)

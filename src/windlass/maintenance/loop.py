@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from windlass.configuration import Settings
@@ -14,9 +14,9 @@ from windlass.maintenance.archiver import Archiver
 from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import OVERRUN, Rescuer
-from windlass.records import Look, Tick
+from windlass.records import Look, Override, Tick
 from windlass.stores.contract import Upkeep, Workers
-from windlass.wakeups.contract import ROUTES, WORKERS
+from windlass.wakeups.contract import OVERRIDES, ROUTES, WORKERS
 
 BATCH = 1000
 
@@ -39,6 +39,7 @@ class Maintenance:
         running: Callable[[], int],
         on_given_up: Callable[[], Awaitable[None]],
         on_routes: Callable[[Routes], None],
+        on_overrides: Callable[[Sequence[Override]], None],
         settings: Settings,
         emit: Emit,
         env: Env,
@@ -47,6 +48,7 @@ class Maintenance:
         self._promoter, self._rescuer, self._archiver = promoter, rescuer, archiver
         self._neighbours = neighbours
         self._worker_id, self._running, self._on_given_up = worker_id, running, on_given_up
+        self._on_overrides = on_overrides
         self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
         self.is_leader = False
         self._promoting: asyncio.Task[None] | None = None
@@ -70,8 +72,8 @@ class Maintenance:
             self._stop_promoting()
 
     def on_hint(self, hint: str) -> None:
-        """Tick at once for new routes and new neighbours; pass on what concerns the promoter."""
-        if hint in (ROUTES, WORKERS):
+        """Tick at once for new routes, neighbours and numbers; pass on what concerns the promoter."""
+        if hint in (ROUTES, WORKERS, OVERRIDES):
             self._called.set()
         self._promoter.on_hint(hint)
 
@@ -100,6 +102,7 @@ class Maintenance:
         if not tick.is_alive:
             await self._on_given_up()
         else:
+            self._on_overrides(tick.overrides)
             self._on_routes(tick.routes)
             self._neighbours.know(tick.neighbours)
         self._lead(tick.is_leader)

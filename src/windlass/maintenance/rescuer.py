@@ -56,7 +56,7 @@ class Rescuer:
         decide: Decide,
         *,
         reconnections: Callable[[], int],
-        lease: timedelta,
+        lease: Callable[[], timedelta],
         wakeups: Wakeups,
         emit: Emit,
         env: Env,
@@ -77,13 +77,13 @@ class Rescuer:
         reason = None if self._before is None else why_distrust(self._before, now)
         self._before = now
         if reason is not None:
-            self._distrust(reason, self._lease)
+            self._distrust(reason, self._lease())
 
     async def sweep(self, look: Look) -> int:
         """Rescue what has expired, unless there is reason to wait; returns how many jobs."""
-        up_for = look.now - look.started_at
-        if up_for < self._lease:
-            self._distrust("the database was started less than a lease ago", self._lease - up_for)
+        up_for, lease = look.now - look.started_at, self._lease()
+        if up_for < lease:
+            self._distrust("the database was started less than a lease ago", lease - up_for)
         if not look.has_expired:
             return 0
         if self._env.monotonic() < self._wait_until:

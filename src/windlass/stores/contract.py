@@ -10,11 +10,8 @@ from uuid import UUID
 
 from windlass.job import Attempt, Claim, Job, JobId, NewJob, Stored
 from windlass.records import (
-    AuditEntry,
-    BrokenRule,
     DeadLetter,
     Ending,
-    Engine,
     JobFilter,
     KindRecord,
     LetterFilter,
@@ -27,12 +24,14 @@ from windlass.records import (
     Seized,
     Settled,
     Tick,
-    Waiting,
     Wanted,
     WorkerRecord,
 )
 from windlass.settlement import Settlement
 from windlass.states import State
+from windlass.stores.operating import AuditTrail as AuditTrail
+from windlass.stores.operating import Insights as Insights
+from windlass.stores.operating import Overrides as Overrides
 
 
 class Enqueuing(Protocol):
@@ -338,50 +337,6 @@ class Queues(Protocol):
         ...
 
 
-class AuditTrail(Protocol):
-    """Who did what."""
-
-    async def of_job(self, job_id: JobId) -> list[AuditEntry]:
-        """What was done to a job, in order."""
-        ...
-
-
-class Insights(Protocol):
-    """Looking across all jobs for what may be wrong."""
-
-    async def waiting(self) -> list[Waiting]:
-        """What could run now, by queue and kind."""
-        ...
-
-    async def routes(self) -> frozenset[tuple[str, str]]:
-        """The (queue, kind) pairs that jobs are sent to besides the kind's own queue."""
-        ...
-
-    async def stuck(self, *, grace: timedelta) -> int:
-        """How many claims ran out longer ago than this and were not taken over."""
-        ...
-
-    async def broken(self, *, newest: int) -> list[BrokenRule]:
-        """Which rules about ended jobs do not hold among the newest jobs."""
-        ...
-
-    async def open_dead_letters(self) -> int:
-        """How many dead letters nobody has closed."""
-        ...
-
-    async def ahead(self, job_id: JobId, *, limit: int) -> int:
-        """How many available jobs of its queue come before this one, counted up to `limit`."""
-        ...
-
-    async def engine(self) -> Engine:
-        """Which database this is, and its time."""
-        ...
-
-    async def drift(self) -> list[str]:
-        """How the tables differ from those of this release, a line each."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Stores:
     """One store a noun, on the connections of one purpose."""
@@ -396,3 +351,4 @@ class Stores:
     queues: Queues
     audit: AuditTrail
     insights: Insights
+    overrides: Overrides

@@ -19,6 +19,7 @@ from windlass.records import (
     LetterGroup,
     Look,
     Neighbour,
+    Override,
     Pause,
     QueueCount,
     Wanted,
@@ -277,6 +278,19 @@ def kind(row: Row) -> KindRecord:
         declared_by=row["declared_by"],
         updated_at=moment(row["updated_at"]),
         conflict=document(row["conflict"]),
+    )
+
+
+def override(row: Row) -> Override:
+    """One number that an operator has changed."""
+    return Override(
+        scope=row["scope"],
+        name=row["name"],
+        field=row["field"],
+        change=row["change"],
+        set_at=moment(row["set_at"]),
+        set_by=row["set_by"],
+        reason=row["reason"],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
 import msgspec
@@ -35,18 +35,18 @@ class WorkerStore:
             found = await connection.fetch("kinds/routes")
             routes = frozenset((row["queue"], row["kind"]) for row in found)
             others = await connection.fetch("workers/neighbours", id=worker)
-            neighbours = tuple(map(rows.neighbour, others))
-            if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
-                return Tick(True, is_leader=False, now=now, routes=routes, neighbours=neighbours)
-            look = await connection.fetch("jobs/look", overrun=overrun)
-            return Tick(
-                True,
-                is_leader=True,
+            learnt = Tick(
+                is_alive=True,
+                is_leader=False,
                 now=now,
                 routes=routes,
-                neighbours=neighbours,
-                look=rows.look(look[0]),
+                neighbours=tuple(map(rows.neighbour, others)),
+                overrides=tuple(map(rows.override, await connection.fetch("overrides/all"))),
             )
+            if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
+                return learnt
+            look = await connection.fetch("jobs/look", overrun=overrun)
+            return replace(learnt, is_leader=True, look=rows.look(look[0]))
 
     async def retire(self, worker: str, *, state: str) -> None:
         await self.lane.fetch("workers/retire", id=worker, state=state)

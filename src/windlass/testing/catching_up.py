@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windlass.assembly import StoredPolicies
+from windlass.client.numbers import Numbers
 from windlass.maintenance.rescuer import HOLD_FOR, OVERRUN, Rescuer
 from windlass.stores.contract import Stores
 from windlass.worker.worker import Worker
@@ -32,11 +33,13 @@ async def catch_up(app: Windlass, worker: Worker) -> None:
 
 async def _rescue(app: Windlass, stores: Stores, worker: Worker) -> None:
     # Not the rescuer's own sweep: it waits after a jump of the clock, and travelling is nothing else.
+    numbers = Numbers(app._builder, worker._emit)
+    numbers.use(await stores.overrides.all())
     rescuer = Rescuer(
         stores.claims,
-        StoredPolicies(stores.kinds, worker._env).decide,
+        StoredPolicies(stores.kinds, numbers, worker._env).decide,
         reconnections=lambda: 0,
-        lease=app.settings.leader_lease,
+        lease=lambda: app.settings.leader_lease,
         wakeups=app.jobs.wakeups,
         emit=worker._emit,
         env=worker._env,

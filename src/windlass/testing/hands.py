@@ -114,6 +114,7 @@ class Hands:
         return await ended
 
     async def _wanted(self) -> tuple[Wanted, ...]:
+        self._plan.use_overrides(await self._jobs.stores.overrides.all())
         return self._plan.wanted(await self._jobs.stores.insights.routes())
 
     async def _claim(

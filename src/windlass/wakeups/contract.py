@@ -16,6 +16,9 @@ WORKERS = "workers"
 ROUTES = "routes"
 """Jobs of a kind are sent to a queue where nobody looked for them yet."""
 
+OVERRIDES = "overrides"
+"""An operator has changed a number."""
+
 
 def queue_hint(queue: str) -> str:
     """There is work in this queue."""

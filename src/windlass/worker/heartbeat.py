@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from windlass.env import Env
 from windlass.errors import StoreError
@@ -29,7 +30,7 @@ class Heartbeat:
         unsettled: Callable[[], Sequence[Claim]],
         worker_id: Callable[[], str],
         trust: Callable[[bool], None],
-        every: float,
+        every: Callable[[], timedelta],
         emit: Emit,
         env: Env,
     ) -> None:
@@ -41,11 +42,13 @@ class Heartbeat:
     async def run(self) -> None:
         """Renew until cancelled; after a failure sooner, and no new claims until it works again."""
         self.bell.attach()
-        renew_at = self._env.monotonic() + self._every
+        renew_at = self._env.monotonic() + self._every().total_seconds()
         while True:
             wait = renew_at - self._env.monotonic()
             if wait > 0 and await self.bell.wait(wait):
                 await self._look_for_cancels()
+                # An operator may have made leases shorter meanwhile.
+                renew_at = min(renew_at, self._env.monotonic() + self._every().total_seconds())
                 continue
             renew_at = self._env.monotonic() + await self._renew_or_retry()
 
@@ -57,12 +60,12 @@ class Heartbeat:
             self._emit("lease.failed", error=str(error), failures=self._failures + 1)
             pause = RETRY_AFTER[min(self._failures, len(RETRY_AFTER) - 1)]
             self._failures += 1
-            return min(pause, self._every)
+            return min(pause, self._every().total_seconds())
         if self._failures:
             self._failures = 0
             self._emit("lease.recovered")
         self._trust(True)
-        return self._every
+        return self._every().total_seconds()
 
     async def _renew(self) -> None:
         claims = [*self._runner.claims(), *self._unsettled()]

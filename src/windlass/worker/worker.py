@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +17,7 @@ from windlass.errors import StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
-from windlass.records import KindRecord, NewWorker, Wanted
+from windlass.records import KindRecord, NewWorker, Override, Wanted
 from windlass.registry import Registry
 from windlass.stores.contract import Claims, Kinds, Workers
 from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, Wakeups, queue_hint
@@ -42,11 +42,12 @@ class Plan:
     registry: Registry
     kinds: tuple[KindRecord, ...]
     wanted: Callable[[Routes], tuple[Wanted, ...]]
+    use_overrides: Callable[[Sequence[Override]], None]
     decide: Decide
     rules: Rules
     concurrency: int
     result_limit: int
-    renew_every: timedelta
+    renew_every: Callable[[], timedelta]
     poll_busy: timedelta
     poll_idle: timedelta
     shutdown_grace: timedelta
@@ -121,6 +122,7 @@ class Worker:
         )
         self._settler: Settler | None = None
         self._fetcher: Fetcher | None = None
+        self._heartbeat: Heartbeat | None = None
 
     @property
     def running(self) -> int:
@@ -274,11 +276,11 @@ class Worker:
             unsettled=settler.unsettled,
             worker_id=lambda: self.id,
             trust=trust,
-            every=plan.renew_every.total_seconds(),
+            every=plan.renew_every,
             emit=emit,
             env=env,
         )
-        self._settler, self._fetcher = settler, fetcher
+        self._settler, self._fetcher, self._heartbeat = settler, fetcher, heartbeat
         return settler, fetcher, heartbeat, parts.duties(self)
 
     def _ear(self, fetcher: Fetcher, heartbeat: Heartbeat, duties: Duties) -> Callable[[str], None]:
@@ -340,11 +342,13 @@ class Worker:
         self._emit("worker.replaced", old=old, worker=self.id)
 
     def use_routes(self, routes: Routes) -> None:
-        """Look into these queues as well."""
+        """Look into these queues as well, and claim by the numbers of now."""
         wanted = self._plan.wanted(routes)
         if self._fetcher is not None and self._fetcher.wanted != wanted:
             self._fetcher.wanted = wanted
             self._fetcher.bell.ring()
+            if self._heartbeat is not None:
+                self._heartbeat.bell.ring()
 
     def _finish(self, claim: Claim, outcome: Outcome) -> None:
         assert self._settler is not None

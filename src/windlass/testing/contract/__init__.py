@@ -32,6 +32,7 @@ MODULES = (
     "enqueuing",
     "keys",
     "looking",
+    "overrides",
     "rescue",
     "settling",
     "support",
