@@ -48,7 +48,7 @@ def rescuer(store: Store, watch: Watch) -> Rescuer:
         store.stores.claims,
         StoredPolicies(store.stores.kinds, env).decide,
         reconnections=lambda: watch.reconnections,
-        lease=LEASE,
+        lease=lambda: LEASE,
         wakeups=NoWakeups(),
         emit=silent,
         env=env,
