@@ -42,6 +42,9 @@ GraceOption = Annotated[
         "--shutdown-grace", metavar="LENGTH", help="How long running jobs may go on after a signal."
     ),
 ]
+WorkerIdOption = Annotated[
+    str | None, typer.Option("--worker-id", metavar="TEMPLATE", help="Name, as in 'mail-${HOSTNAME}'.")
+]
 
 
 class LogFormat(StrEnum):
@@ -81,9 +84,7 @@ def worker(
     queues: QueuesOption = None,
     kinds: KindsOption = None,
     concurrency: ConcurrencyOption = None,
-    worker_id: Annotated[
-        str | None, typer.Option("--worker-id", metavar="TEMPLATE", help="Name, as in 'mail-${HOSTNAME}'.")
-    ] = None,
+    worker_id: WorkerIdOption = None,
     shutdown_grace: GraceOption = None,
     log: LogOption = None,
     log_level: LogLevelOption = None,
