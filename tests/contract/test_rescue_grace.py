@@ -8,9 +8,12 @@ from datetime import timedelta
 import pytest
 
 from windlass.assembly import StoredPolicies
+from windlass.client.building import Builder
+from windlass.client.numbers import Numbers
 from windlass.env import Env
 from windlass.events import silent
 from windlass.maintenance.rescuer import Rescuer
+from windlass.profile import Profile
 from windlass.records import Look
 from windlass.states import State
 from windlass.testing.contract.support import HOUR, LEASE, SECOND, Store
@@ -46,7 +49,7 @@ def rescuer(store: Store, watch: Watch) -> Rescuer:
     env = Env(monotonic=lambda: watch.seconds, random=lambda: 0.5)
     return Rescuer(
         store.stores.claims,
-        StoredPolicies(store.stores.kinds, env).decide,
+        StoredPolicies(store.stores.kinds, Numbers(Builder(Profile(name="test"), env), silent), env).decide,
         reconnections=lambda: watch.reconnections,
         lease=lambda: LEASE,
         wakeups=NoWakeups(),
