@@ -21,6 +21,15 @@ CREATE TABLE bare.jobs (
 CREATE INDEX bare_claim ON bare.jobs (queue, kind, turn, id) WHERE state = 'available';
 CREATE INDEX bare_running ON bare.jobs (worker) WHERE state = 'running';
 """
+SQLITE_TABLE = """
+CREATE TABLE jobs (
+    id text PRIMARY KEY, kind text NOT NULL, queue text NOT NULL, state text NOT NULL, turn integer NOT NULL,
+    args text NOT NULL, result text, attempt integer NOT NULL DEFAULT 0, lease_epoch integer NOT NULL DEFAULT 0,
+    lease_expires_at integer, worker text, created_at integer NOT NULL, started_at integer, finished_at integer
+);
+CREATE INDEX claim ON jobs (queue, kind, turn, id) WHERE state = 'available';
+CREATE INDEX running ON jobs (worker) WHERE state = 'running';
+"""
 INSERT_ONE = """
 INSERT INTO bare.jobs (id, kind, queue, state, turn, args, created_at)
 VALUES ($1, 'noop', 'default', 'available', now(), $2, now())
@@ -103,29 +112,32 @@ async def drain(url: str, *, batch: int) -> tuple[int, float]:
 def drain_sqlite(path: Path, jobs: int, *, batch: int) -> float:
     """The same loop on an SQLite file, with the same durability."""
     connection = sqlite3.connect(path, isolation_level=None)
-    connection.executescript(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-        "CREATE TABLE jobs (id text PRIMARY KEY, state text, turn integer, epoch integer, result text);"
-        "CREATE INDEX claim ON jobs (turn, id) WHERE state = 'available';"
-    )
+    connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;" + SQLITE_TABLE)
     connection.execute("BEGIN")
-    rows = [(str(uuid.uuid4()), number) for number in range(jobs)]
-    connection.executemany("INSERT INTO jobs VALUES (?, 'available', ?, 0, NULL)", rows)
+    rows = [(str(uuid.uuid4()), number, f'{{"n":{number}}}', number) for number in range(jobs)]
+    connection.executemany(
+        "INSERT INTO jobs (id, kind, queue, state, turn, args, created_at)"
+        " VALUES (?, 'noop', 'default', 'available', ?, ?, ?)",
+        rows,
+    )
     connection.execute("COMMIT")
     started = time.perf_counter()
     while True:
         connection.execute("BEGIN IMMEDIATE")
         claimed = connection.execute(
-            "UPDATE jobs SET state = 'running', epoch = epoch + 1 WHERE id IN (SELECT id FROM jobs WHERE"
-            " state = 'available' ORDER BY turn, id LIMIT ?) RETURNING id, epoch",
-            (batch,),
+            "UPDATE jobs SET state = 'running', attempt = attempt + 1, lease_epoch = lease_epoch + 1, worker = 'bare',"
+            " started_at = ?1, lease_expires_at = ?1 + 60 WHERE id IN (SELECT id FROM jobs WHERE state = 'available'"
+            " AND queue = 'default' AND kind = 'noop' ORDER BY turn, id LIMIT ?2) RETURNING id, lease_epoch, args",
+            (time.time(), batch),
         ).fetchall()
         connection.execute("COMMIT")
         if not claimed:
             break
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(
-            "UPDATE jobs SET state = 'completed', epoch = epoch + 1 WHERE id = ? AND epoch = ?", claimed
+            "UPDATE jobs SET state = 'completed', lease_epoch = lease_epoch + 1, lease_expires_at = NULL,"
+            " result = NULL, finished_at = ? WHERE id = ? AND lease_epoch = ?",
+            [(time.time(), job_id, epoch) for job_id, epoch, _ in claimed],
         )
         connection.execute("COMMIT")
     taken = time.perf_counter() - started

@@ -68,12 +68,13 @@ class Ledger:
             self._driver.execute("COMMIT")
 
     def run(self, name: str, rows: Sequence[Values]) -> Sequence[Row]:
-        """Run a query once for every set of values."""
+        """Run a query for every set of values; one that takes sets as `{each}` wants them as JSON."""
         statement = self.dialect.statement(name)
         found: list[Row] = []
         try:
             for row in rows:
-                given = {**row, "clock": self._clock()}
+                each = json.dumps([[stored(row[column]) for column in statement.columns]])
+                given = {**row, "clock": self._clock(), "rows": each}
                 bound = {value: stored(given[value]) for value in statement.values}
                 found += [dict(record) for record in self._driver.execute(statement.sql, bound).fetchall()]
         except sqlite3.IntegrityError as error:

@@ -29,11 +29,15 @@ SQL = files("windlass.stores") / "sql"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One query, ready for a driver: `values` are its parameters in the order of their numbers."""
+    """One query, ready for a driver: `values` are its parameters in the order of their numbers.
+
+    `columns` are what its `{each}` takes of every set of values.
+    """
 
     name: str
     sql: str
     values: tuple[str, ...]
+    columns: tuple[str, ...]
     is_read: bool
 
 
@@ -66,14 +70,16 @@ class Dialect:
     def _prepare(self, name: str, text: str) -> Statement:
         sql = self.render(text)
         is_read = _WRITES.search(sql) is None
+        each = [match for match in _MACRO.finditer(text) if match.group(1) == "each"]
+        taken = tuple(column for match in each for column, _ in columns(match.group(2)))
         if not self.numbered:
-            return Statement(name, sql, tuple(dict.fromkeys(_VALUE.findall(sql))), is_read)
+            return Statement(name, sql, tuple(dict.fromkeys(_VALUE.findall(sql))), taken, is_read)
         order: dict[str, int] = {}
 
         def number(match: re.Match[str]) -> str:
             return f"${order.setdefault(match.group(1), len(order) + 1)}"
 
-        return Statement(name, _VALUE.sub(number, sql), tuple(order), is_read)
+        return Statement(name, _VALUE.sub(number, sql), tuple(order), taken, is_read)
 
     def _expand(self, match: re.Match[str]) -> str:
         return self.macros[match.group(1)](match.group(2).strip())

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from windlass.stores.database import Connection, Row, Values
 from windlass.stores.enqueuing import EnqueuingStore
 from windlass.stores.joining.sessions import Announce, Session
 from windlass.stores.kinds import KindStore
-from windlass.stores.sqlite import DIALECT, adapt, translate
+from windlass.stores.sqlite import DIALECT, bindings, translate
 
 CHECKPOINTS_ARE_SOUND = (3, 51, 3)
 
@@ -114,12 +114,8 @@ class _JoinedLane:
         return await self.fetch_each(name, [values])
 
     async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
-        statement, now = DIALECT.statement(name), self.clock()
         found: list[Row] = []
-        for row in rows:
-            bound: Mapping[str, Any] = {
-                value: now if value == "clock" else adapt(row[value]) for value in statement.values
-            }
+        for bound in bindings(DIALECT.statement(name), rows, {"clock": self.clock()}):
             found.extend(await self.session.fetch(name, bound))
         return found
 

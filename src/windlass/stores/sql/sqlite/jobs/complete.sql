@@ -1,11 +1,10 @@
--- Record success of one claim, if it still holds.
--- The same as for both databases, without the join: this runs once for every job.
+-- Record success for every claim that still holds; who is awaited is named.
 UPDATE windlass.jobs
 SET state = 'completed',
-    result = :value,
+    result = given.value,
     error = NULL,
     lease_epoch = lease_epoch + 1,
-    settled_epoch = :epoch,
+    settled_epoch = given.epoch,
     settled_by = worker,
     lease_expires_at = NULL,
     heartbeat_at = NULL,
@@ -14,6 +13,7 @@ SET state = 'completed',
     finished_at = {clock},
     updated_at = {clock},
     duration_ms = {greatest}({milliseconds {clock} - started_at}, 0)
-WHERE id = :job_id
-  AND lease_epoch = :epoch
+FROM {each job_id uuid, epoch int, value json} AS given
+WHERE id = given.job_id
+  AND lease_epoch = given.epoch
 RETURNING 1 AS number, CASE WHEN is_awaited THEN id END AS awaited
