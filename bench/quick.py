@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import bare
+from bench.drainer import application
 from windlass import Windlass
 from windlass.connect import open_database
 from windlass.stores import migrate
@@ -78,18 +80,8 @@ def _measures(url: str, file: Path) -> list[tuple[str, Callable[[], Awaitable[fl
     ]
 
 
-def _app(url: str) -> tuple[Windlass, object]:
-    app = Windlass(url)
-
-    @app.job
-    async def noop(n: int) -> None:
-        """Do nothing, so that only the engine is measured."""
-
-    return app, noop
-
-
 async def _enqueue_one(url: str) -> float:
-    app, noop = _app(url)
+    app, noop = application(url)
     await noop.enqueue(0)
     started = time.perf_counter()
     for number in range(SINGLE):
@@ -100,7 +92,7 @@ async def _enqueue_one(url: str) -> float:
 
 
 async def _enqueue_together(url: str) -> float:
-    app, noop = _app(url)
+    app, noop = application(url)
 
     async def caller() -> None:
         for number in range(SINGLE // 10):
@@ -115,7 +107,7 @@ async def _enqueue_together(url: str) -> float:
 
 
 async def _enqueue_many(url: str) -> float:
-    app, noop = _app(url)
+    app, noop = application(url)
     await noop.enqueue(0)
     started = time.perf_counter()
     for first in range(0, BULK, 1000):
@@ -126,21 +118,15 @@ async def _enqueue_many(url: str) -> float:
 
 
 async def _drain(url: str) -> float:
-    app, noop = _app(url)
+    app, noop = application(url)
     for first in range(0, DRAIN, 1000):
         await app.jobs.enqueue_many([noop.args(number) for number in range(first, first + 1000)])
-    worker = app.worker(concurrency=100)
-    running = asyncio.create_task(worker.run())
-    while (first := worker.settled) == 0:  # noqa: ASYNC110  # the start-up is not what is measured
-        await asyncio.sleep(0.001)
-    started = time.perf_counter()
-    while worker.settled < DRAIN:  # noqa: ASYNC110  # looking costs the worker less than being told
-        await asyncio.sleep(0.005)
-    taken = time.perf_counter() - started
-    worker.stop()
-    await running
+    draining = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bench.drainer", url, str(DRAIN), stdout=asyncio.subprocess.PIPE
+    )
+    told, _ = await draining.communicate()
     await _empty(app)
-    return (DRAIN - first) / taken
+    return float(told)
 
 
 async def _empty(app: Windlass) -> None:
