@@ -83,15 +83,22 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
+class Vicinity:
+    """Where jobs are sent besides their own queues, who else works on this machine, and what operators changed."""
+
+    routes: frozenset[tuple[str, str]] = frozenset()
+    neighbours: tuple[Neighbour, ...] = ()
+    overrides: tuple[Override, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """What a worker learns from its sign of life: the database's time `now` if it lives, a `look` only as leader."""
 
     is_alive: bool
     is_leader: bool
     now: datetime | None = None
-    routes: frozenset[tuple[str, str]] = frozenset()
-    neighbours: tuple[Neighbour, ...] = ()
-    overrides: tuple[Override, ...] = ()
+    vicinity: Vicinity = Vicinity()
     look: Look | None = None
 
 

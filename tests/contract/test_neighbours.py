@@ -7,7 +7,7 @@ from windlass.testing.contract.support import SECOND, Store, new_worker
 
 async def tick(store: Store, worker: str) -> list[str]:
     seen = await store.stores.workers.tick(worker, running=0, lease=SECOND, overrun=SECOND)
-    return [neighbour.id for neighbour in seen.neighbours]
+    return [neighbour.id for neighbour in seen.vicinity.neighbours]
 
 
 async def test_neighbours_are_the_living_workers_of_the_same_start_of_the_same_machine(store: Store) -> None:
@@ -22,6 +22,19 @@ async def test_neighbours_are_the_living_workers_of_the_same_start_of_the_same_m
     await store.stores.workers.retire("gone", state="stopped")
 
     assert await tick(store, "me") == ["beside me"]
+
+
+async def test_looking_around_tells_the_same_as_a_tick_and_is_no_sign_of_life(store: Store) -> None:
+    for name in ("me", "beside me"):
+        await store.stores.workers.register(new_worker(name))
+    await store.stores.kinds.add_routes([("mail", "report")])
+    store.clock.advance(SECOND)
+
+    near = await store.stores.workers.vicinity("me")
+
+    assert [neighbour.id for neighbour in near.neighbours] == ["beside me"]
+    assert near.routes == {("mail", "report")}
+    assert {worker.silent_for for worker in await store.stores.workers.all()} == {SECOND}
 
 
 async def test_a_worker_that_cannot_tell_its_machine_has_no_neighbours(store: Store) -> None:

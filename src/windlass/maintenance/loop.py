@@ -14,10 +14,11 @@ from windlass.maintenance.archiver import Archiver
 from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import OVERRUN, Rescuer
-from windlass.records import Look, Override, Tick
+from windlass.records import Look, Override, Tick, Vicinity
 from windlass.stores.contract import Upkeep, Workers
-from windlass.wakeups.contract import OVERRIDES, ROUTES, WORKERS
+from windlass.wakeups.contract import ANYTHING, OVERRIDES, ROUTES, WORKERS
 
+LOOK_AROUND_EVERY = 0.5
 BATCH = 1000
 
 Routes = frozenset[tuple[str, str]]
@@ -53,11 +54,12 @@ class Maintenance:
         self.is_leader = False
         self._promoting: asyncio.Task[None] | None = None
         self._ticks = 0
-        self._called = asyncio.Event()
+        self._called, self._something_changed = asyncio.Event(), asyncio.Event()
 
     async def run(self) -> None:
         """Do the duties until cancelled."""
-        watching = asyncio.get_running_loop().create_task(self._neighbours.run())
+        start = asyncio.get_running_loop().create_task
+        watching = [start(self._neighbours.run()), start(self._look_around_after_changes())]
         try:
             while True:
                 try:
@@ -68,13 +70,16 @@ class Maintenance:
                     self._emit("duty.failed", error=repr(error))
                 await self._until_next_tick()
         finally:
-            watching.cancel()
+            for task in watching:
+                task.cancel()
             self._stop_promoting()
 
     def on_hint(self, hint: str) -> None:
         """Tick at once for new routes, neighbours and numbers; pass on what concerns the promoter."""
         if hint in (ROUTES, WORKERS, OVERRIDES):
             self._called.set()
+        elif hint == ANYTHING:
+            self._something_changed.set()
         self._promoter.on_hint(hint)
 
     async def resign(self) -> None:
@@ -90,6 +95,22 @@ class Maintenance:
                 await self._called.wait()
         self._called.clear()
 
+    async def _look_around_after_changes(self) -> None:
+        """Hear of new routes, neighbours and numbers where a hint does not say what it is about.
+
+        Without ticking: a tick is written, so that two idle workers would wake each other for ever.
+        """
+        while True:
+            await self._something_changed.wait()
+            self._something_changed.clear()
+            try:
+                near = await self._workers.vicinity(self._worker_id())
+            except StoreError as error:
+                self._emit("store.failed", doing="look around", error=str(error))
+            else:
+                self._learn(near)
+            await self._env.sleep(LOOK_AROUND_EVERY)
+
     async def _tick(self) -> None:
         tick: Tick = await self._workers.tick(
             self._worker_id(),
@@ -102,12 +123,15 @@ class Maintenance:
         if not tick.is_alive:
             await self._on_given_up()
         else:
-            self._on_overrides(tick.overrides)
-            self._on_routes(tick.routes)
-            self._neighbours.know(tick.neighbours)
+            self._learn(tick.vicinity)
         self._lead(tick.is_leader)
         if tick.look is not None:
             await self._serve(tick.look)
+
+    def _learn(self, near: Vicinity) -> None:
+        self._on_overrides(near.overrides)
+        self._on_routes(near.routes)
+        self._neighbours.know(near.neighbours)
 
     def _lead(self, is_leader: bool) -> None:
         if is_leader is not self.is_leader:

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import msgspec
 
-from windlass.records import NewWorker, Tick, WorkerRecord
+from windlass.records import NewWorker, Tick, Vicinity, WorkerRecord
 from windlass.stores import rows
-from windlass.stores.database import Lane
+from windlass.stores.database import Connection, Lane
 
 MAINTENANCE = "maintenance"
 
@@ -26,22 +26,19 @@ class WorkerStore:
         values["queues"] = msgspec.json.encode(worker.queues).decode()
         await self.lane.fetch("workers/register", **values)
 
+    async def vicinity(self, worker: str) -> Vicinity:
+        return await _vicinity(self.lane, worker)
+
     async def tick(self, worker: str, *, running: int, lease: timedelta, overrun: timedelta) -> Tick:
         async with self.lane.transaction() as connection:
             alive = await connection.fetch("workers/beat", id=worker, running=running)
             if not alive:
                 return Tick(is_alive=False, is_leader=False)
-            now = rows.moment(alive[0]["now"])
-            found = await connection.fetch("kinds/routes")
-            routes = frozenset((row["queue"], row["kind"]) for row in found)
-            others = await connection.fetch("workers/neighbours", id=worker)
             learnt = Tick(
                 is_alive=True,
                 is_leader=False,
-                now=now,
-                routes=routes,
-                neighbours=tuple(map(rows.neighbour, others)),
-                overrides=tuple(map(rows.override, await connection.fetch("overrides/all"))),
+                now=rows.moment(alive[0]["now"]),
+                vicinity=await _vicinity(connection, worker),
             )
             if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
                 return learnt
@@ -65,3 +62,13 @@ class WorkerStore:
 
     async def forget(self, *, silence: timedelta) -> None:
         await self.lane.fetch("workers/forget", silence=silence)
+
+
+async def _vicinity(on: Connection | Lane, worker: str) -> Vicinity:
+    routes = await on.fetch("kinds/routes")
+    others = await on.fetch("workers/neighbours", id=worker)
+    return Vicinity(
+        routes=frozenset((row["queue"], row["kind"]) for row in routes),
+        neighbours=tuple(map(rows.neighbour, others)),
+        overrides=tuple(map(rows.override, await on.fetch("overrides/all"))),
+    )
