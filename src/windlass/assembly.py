@@ -46,6 +46,7 @@ class WorkerOptions:
     kinds: tuple[str, ...] | None = None
     concurrency: int | None = None
     id_template: str | None = None
+    worker_type: str = "general"
     shutdown_grace: timedelta | None = None
     poll_busy: timedelta | None = None
     poll_idle: timedelta | None = None
@@ -201,7 +202,7 @@ def _duties(
         Archiver(stores.upkeep, general, every=settings.archive_every, emit=emit, env=env),
         Neighbours(stores.workers, rescuer, emit=emit, env=env),
         worker_id=lambda: worker.id,
-        running=lambda: worker.running,
+        vitals=worker.vitals,
         on_given_up=lambda: worker.replace_identity(stores.workers),
         on_routes=worker.use_routes,
         on_overrides=numbers.use,
@@ -260,6 +261,7 @@ def _describe(name: str, specs: Sequence[HandlerSpec], options: WorkerOptions, c
         kinds=tuple(name for spec in specs for name in (spec.kind, *spec.aliases)),
         queues=tuple(sorted(options.queues or {spec.queue for spec in specs})),
         concurrency=concurrency,
+        type=options.worker_type,
     )
 
 

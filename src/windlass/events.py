@@ -22,6 +22,10 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "worker.replaced": (Level.WARNING, "A worker was given up for dead and goes on under a new id."),
     "worker.buried": (Level.WARNING, "A worker was not heard of for long and is given up for dead."),
     "worker.tainted": (Level.WARNING, "A handler ignores that its time is over and keeps its slot."),
+    "loop.blocked": (
+        Level.WARNING,
+        "A handler keeps the event loop to itself; the fields name its job and its line.",
+    ),
     "jobs.claimed": (Level.DEBUG, "A worker has received jobs."),
     "job.started": (Level.DEBUG, "A handler begins."),
     "job.measured": (Level.DEBUG, "An attempt in a process of its own has used so much time and memory."),

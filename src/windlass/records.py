@@ -221,6 +221,27 @@ class WorkerRecord:
     started_at: datetime
     heartbeat_at: datetime
     silent_for: timedelta
+    type: str = "general"
+    settled: int = 0
+    tainted: int = 0
+    cpu_percent: float | None = None
+    rss_mb: int | None = None
+    loop_lag_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """How a worker fares; `tainted` handlers ignore that their time is over and keep their slots.
+
+    `loop_lag_ms` is how long the handlers' event loop takes to answer; the rest is what the process uses.
+    """
+
+    running: int = 0
+    settled: int = 0
+    tainted: int = 0
+    cpu_percent: float | None = None
+    rss_mb: int | None = None
+    loop_lag_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +257,7 @@ class NewWorker:
     kinds: tuple[str, ...]
     queues: tuple[str, ...]
     concurrency: int
+    type: str = "general"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from windlass.records import Vitals
 from windlass.testing.contract.support import SECOND, Store, new_worker
 
 
 async def tick(store: Store, worker: str) -> list[str]:
-    seen = await store.stores.workers.tick(worker, running=0, lease=SECOND, overrun=SECOND)
+    seen = await store.stores.workers.tick(worker, vitals=Vitals(), lease=SECOND, overrun=SECOND)
     return [neighbour.id for neighbour in seen.vicinity.neighbours]
 
 

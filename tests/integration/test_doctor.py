@@ -17,7 +17,7 @@ from windlass.client.wording import spoken
 from windlass.connect import open_database, stores_on
 from windlass.errors import JobNotFound
 from windlass.job import JobId
-from windlass.records import Engine, KindRecord
+from windlass.records import Engine, KindRecord, Vitals
 from windlass.stores.database import Database
 from windlass.stores.migrate import migrate
 from windlass.stores.postgres import Postgres
@@ -88,7 +88,9 @@ async def run_sql(database: Database, *statements: str) -> None:
 
 
 async def beat(store: Store, worker: str, *, running: int = 0) -> None:
-    await store.stores.workers.tick(worker, running=running, lease=15 * SECOND, overrun=30 * SECOND)
+    await store.stores.workers.tick(
+        worker, vitals=Vitals(running=running), lease=15 * SECOND, overrun=30 * SECOND
+    )
 
 
 async def declare(store: Store, *, fingerprint: str, by: str) -> None:

@@ -85,6 +85,9 @@ def worker(
     kinds: KindsOption = None,
     concurrency: ConcurrencyOption = None,
     worker_id: WorkerIdOption = None,
+    worker_type: Annotated[
+        str, typer.Option("--worker-type", metavar="NAME", help="What sort of worker it is, to tell it by.")
+    ] = "general",
     shutdown_grace: GraceOption = None,
     log: LogOption = None,
     log_level: LogLevelOption = None,
@@ -102,6 +105,7 @@ def worker(
         kinds=names(kinds),
         concurrency=concurrency,
         worker_id=worker_id,
+        worker_type=worker_type,
         shutdown_grace=shutdown_grace,
     )
     _stop_on_signals(made)

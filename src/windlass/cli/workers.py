@@ -13,7 +13,25 @@ from windlass.client.wording import listed, spoken
 if TYPE_CHECKING:
     from windlass.records import WorkerRecord
 
-HEADINGS = ("id", "state", "busy", "host", "pid", "version", "queues", "kinds", "heard of")
+HEADINGS = (
+    "id",
+    "type",
+    "state",
+    "busy",
+    "done",
+    "cpu",
+    "memory",
+    "lag",
+    "host",
+    "pid",
+    "version",
+    "queues",
+    "kinds",
+    "up for",
+    "heard of",
+)
+RIGHT = ("busy", "done", "cpu", "memory", "lag", "pid")
+SLOW_LOOP_MS = 1000
 
 
 @command
@@ -25,7 +43,7 @@ def workers(
 
     def view() -> None:
         if found:
-            printing.table(HEADINGS, [_row(worker) for worker in found], right=("busy", "pid"))
+            printing.table(HEADINGS, [_row(worker) for worker in found], right=RIGHT)
         else:
             printing.line("No workers: start one with 'windlass worker module:app'.", style="dim")
 
@@ -33,23 +51,41 @@ def workers(
 
 
 def _row(worker: WorkerRecord) -> tuple[printing.Cell, ...]:
-    from windlass.client.diagnosis import is_living
-
-    silent = worker.state == "alive" and not is_living(worker)
-    state, style = ("silent", "bold red") if silent else (worker.state, "")
-    if is_living(worker):
-        style = "green"
     return (
         worker.id,
-        printing.plain(state, style or "dim"),
+        worker.type,
+        _state(worker),
         f"{worker.running}/{worker.concurrency}",
+        str(worker.settled),
+        "" if worker.cpu_percent is None else f"{worker.cpu_percent:.0f} %",
+        "" if worker.rss_mb is None else f"{worker.rss_mb} MB",
+        _lag(worker.loop_lag_ms),
         worker.host,
         str(worker.pid),
         worker.version,
         listed(worker.queues, most=3),
         listed(worker.kinds, most=3),
+        spoken(worker.heartbeat_at - worker.started_at),
         f"{spoken(worker.silent_for)} ago",
     )
+
+
+def _state(worker: WorkerRecord) -> printing.Cell:
+    from windlass.client.diagnosis import is_living
+
+    if worker.state != "alive":
+        return printing.plain(worker.state, "dim")
+    if not is_living(worker):
+        return printing.plain("silent", "bold red")
+    if worker.tainted:
+        return printing.plain(f"tainted ({worker.tainted})", "yellow")
+    return printing.plain("alive", "green")
+
+
+def _lag(milliseconds: int | None) -> printing.Cell:
+    if milliseconds is None:
+        return ""
+    return printing.plain(f"{milliseconds} ms", "bold red" if milliseconds > SLOW_LOOP_MS else "")
 
 
 def _document(worker: WorkerRecord) -> dict[str, object]:

@@ -236,6 +236,20 @@ def _conflicts(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def _tainted(facts: Facts) -> Iterator[Finding]:
+    for worker in facts.around.living:
+        if worker.tainted:
+            yield Finding(
+                code="tainted_worker",
+                severity=Severity.WARNING,
+                title=f"handlers of worker {worker.id} ignore that their time is over",
+                detail=f"{worker.tainted} of {counted(worker.concurrency, 'slot')} are lost to them, "
+                "although their jobs have long been settled",
+                advice="restart the worker, and let such kinds run with runs_in='process', where a time limit kills",
+                count=worker.tainted,
+            )
+
+
 def _worker_ids(facts: Facts) -> Iterator[Finding]:
     literal = [worker.id for worker in facts.around.workers if "${" in worker.id]
     if literal:
@@ -306,6 +320,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _stuck,
     _broken,
     _worker_ids,
+    _tainted,
     _conflicts,
     _versions,
     _long_waits,

@@ -14,7 +14,7 @@ from windlass.maintenance.archiver import Archiver
 from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import OVERRUN, Rescuer
-from windlass.records import Look, Override, Tick, Vicinity
+from windlass.records import Look, Override, Tick, Vicinity, Vitals
 from windlass.stores.contract import Upkeep, Workers
 from windlass.wakeups.contract import ANYTHING, OVERRIDES, ROUTES, WORKERS
 
@@ -37,7 +37,7 @@ class Maintenance:
         neighbours: Neighbours,
         *,
         worker_id: Callable[[], str],
-        running: Callable[[], int],
+        vitals: Callable[[], Vitals],
         on_given_up: Callable[[], Awaitable[None]],
         on_routes: Callable[[Routes], None],
         on_overrides: Callable[[Sequence[Override]], None],
@@ -48,7 +48,7 @@ class Maintenance:
         self._workers, self._upkeep = workers, upkeep
         self._promoter, self._rescuer, self._archiver = promoter, rescuer, archiver
         self._neighbours = neighbours
-        self._worker_id, self._running, self._on_given_up = worker_id, running, on_given_up
+        self._worker_id, self._vitals, self._on_given_up = worker_id, vitals, on_given_up
         self._on_overrides = on_overrides
         self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
         self.is_leader = False
@@ -114,7 +114,7 @@ class Maintenance:
     async def _tick(self) -> None:
         tick: Tick = await self._workers.tick(
             self._worker_id(),
-            running=self._running(),
+            vitals=self._vitals(),
             lease=self._settings.leader_lease,
             overrun=OVERRUN,
         )

@@ -21,6 +21,7 @@ from windlass.records import (
     Settled,
     Tick,
     Vicinity,
+    Vitals,
     Wanted,
     WorkerRecord,
 )
@@ -193,7 +194,7 @@ class Kinds(Protocol):
 class Workers(Protocol):
     """The register of workers, and who leads."""
 
-    async def tick(self, worker: str, *, running: int, lease: timedelta, overrun: timedelta) -> Tick:
+    async def tick(self, worker: str, *, vitals: Vitals, lease: timedelta, overrun: timedelta) -> Tick:
         """Give a sign of life, take or keep the leadership, and look what there is to do, in one transaction."""
         ...
 

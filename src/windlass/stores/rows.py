@@ -246,6 +246,9 @@ def audit_entry(row: Row) -> AuditEntry:
     )
 
 
+_VITALS = ("type", "settled", "tainted", "cpu_percent", "rss_mb", "loop_lag_ms")
+
+
 def worker(row: Row) -> WorkerRecord:
     """One worker's entry."""
     return WorkerRecord(
@@ -260,6 +263,7 @@ def worker(row: Row) -> WorkerRecord:
         queues=tuple(document(row["queues"])),
         concurrency=row["concurrency"],
         running=row["running"],
+        **{name: row[name] for name in _VITALS},
         started_at=moment(row["started_at"]),
         heartbeat_at=moment(row["heartbeat_at"]),
         silent_for=moment(row["now"]) - moment(row["heartbeat_at"]),

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import msgspec
 
-from windlass.records import NewWorker, Tick, Vicinity, WorkerRecord
+from windlass.records import NewWorker, Tick, Vicinity, Vitals, WorkerRecord
 from windlass.stores import rows
 from windlass.stores.database import Connection, Lane
 
@@ -29,9 +29,9 @@ class WorkerStore:
     async def vicinity(self, worker: str) -> Vicinity:
         return await _vicinity(self.lane, worker)
 
-    async def tick(self, worker: str, *, running: int, lease: timedelta, overrun: timedelta) -> Tick:
+    async def tick(self, worker: str, *, vitals: Vitals, lease: timedelta, overrun: timedelta) -> Tick:
         async with self.lane.transaction() as connection:
-            alive = await connection.fetch("workers/beat", id=worker, running=running)
+            alive = await connection.fetch("workers/beat", id=worker, **asdict(vitals))
             if not alive:
                 return Tick(is_alive=False, is_leader=False)
             learnt = Tick(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from windlass.assembly import StoredPolicies
 from windlass.client.numbers import Numbers
 from windlass.maintenance.rescuer import HOLD_FOR, OVERRUN, Rescuer
+from windlass.records import Vitals
 from windlass.stores.contract import Stores
 from windlass.worker.worker import Worker
 
@@ -27,7 +28,7 @@ async def catch_up(app: Windlass, worker: Worker) -> None:
     while await stores.upkeep.promote(limit=BATCH):
         pass
     # The worker of the test lives, however far the test has travelled.
-    await stores.workers.tick(worker.id, running=0, lease=app.settings.leader_lease, overrun=OVERRUN)
+    await stores.workers.tick(worker.id, vitals=Vitals(), lease=app.settings.leader_lease, overrun=OVERRUN)
     await stores.workers.bury(silence=app.settings.silence)
 
 

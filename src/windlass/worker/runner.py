@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from windlass import context as contexts
 from windlass.classify import Rules
@@ -61,6 +62,8 @@ class Runner:
         # Whether a task of the handlers' loop is taking jobs, or is about to.
         self._is_taking = False
         self._ready: deque[Running] = deque()
+        self.tainted = 0
+        """How many handlers keep their slot although nobody wants anything of them any more."""
         self._lock = threading.Lock()
         self._threads = ThreadPool(slots)
         self._processes = ProcessPool(rules=rules, result_limit=result_limit, env=env)
@@ -99,6 +102,15 @@ class Runner:
         """How many handlers run, and how many claims wait for a slot."""
         return self._active, len(self._waiting)
 
+    def claim_of(self, task: asyncio.Task[Any] | None) -> Claim | None:
+        """The claim whose handler runs on the loop while this is its current task; None if it is no handler."""
+        with self._lock:
+            on_loop = [one for one in self._in_hand.values() if one.spec.is_async and one.started is not None]
+        # One that has not waited yet has no task of its own, and nothing else can run before it does.
+        first = next((one for one in on_loop if one.task is None), None)
+        found = first or next((one for one in on_loop if one.task is task), None)
+        return found.claim if found else None
+
     def has_suspect(self) -> bool:
         """Whether a job that may kill its worker is in hand."""
         with self._lock:
@@ -117,6 +129,7 @@ class Runner:
             if running is None or running.is_abandoned:
                 return None
             running.is_abandoned = True
+            self.tainted += 1
         running.stop(outcome)
         return running.claim
 
@@ -225,6 +238,7 @@ class Runner:
     def _done(self, running: Running, outcome: Outcome) -> None:
         with self._lock:
             self._active -= 1
+            self.tainted -= running.is_abandoned
             if self._in_hand.get(running.claim.id) is running:
                 del self._in_hand[running.claim.id]
         if not running.is_abandoned:

@@ -17,13 +17,14 @@ from windlass.errors import StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
-from windlass.records import KindRecord, NewWorker, Override, Wanted
+from windlass.records import KindRecord, NewWorker, Override, Vitals, Wanted
 from windlass.registry import Registry
 from windlass.stores.contract import Claims, Kinds, Workers
 from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, Wakeups, queue_hint
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
 from windlass.worker.process_words import Measured
+from windlass.worker.pulse import HandlersLoop, Pulse
 from windlass.worker.runner import Runner
 from windlass.worker.settler import Decide, Settler
 from windlass.worker.watchdog import watch_time_limits
@@ -123,6 +124,8 @@ class Worker:
         self._settler: Settler | None = None
         self._fetcher: Fetcher | None = None
         self._heartbeat: Heartbeat | None = None
+        self._handlers: HandlersLoop | None = None
+        self._pulse: Pulse | None = None
 
     @property
     def running(self) -> int:
@@ -134,6 +137,10 @@ class Worker:
         """How many outcomes this worker has stored."""
         return self._settler.settled if self._settler else 0
 
+    def vitals(self) -> Vitals:
+        """How this worker fares, as its sign of life tells it."""
+        return self._pulse.vitals() if self._pulse else Vitals()
+
     @property
     def fenced(self) -> int:
         """How many late outcomes of this worker were refused."""
@@ -143,6 +150,7 @@ class Worker:
         """Work until stopped; cancelling this stops it gracefully, too."""
         loop = asyncio.get_running_loop()
         self._runner.use_loop(loop)
+        self._handlers = HandlersLoop(loop, threading.get_ident())
         ended: asyncio.Future[None] = loop.create_future()
         thread = threading.Thread(
             target=self._run_engine, args=(loop, ended), name="windlass-engine", daemon=True
@@ -196,11 +204,12 @@ class Worker:
             return
         tasks: list[asyncio.Task[None]] = []
         try:
-            settler, fetcher, heartbeat, duties = self._assemble(parts)
+            settler, fetcher, heartbeat, duties, pulse = self._assemble(parts)
             tasks = [
                 asyncio.create_task(settler.run(), name="settler"),
                 asyncio.create_task(heartbeat.run(), name="heartbeat"),
                 asyncio.create_task(duties.run(), name="duties"),
+                asyncio.create_task(pulse.run(), name="pulse"),
                 asyncio.create_task(
                     parts.wakeups.listen(self._ear(fetcher, heartbeat, duties)), name="wakeups"
                 ),
@@ -249,7 +258,7 @@ class Worker:
             raise
         return parts
 
-    def _assemble(self, parts: Parts) -> tuple[Settler, Fetcher, Heartbeat, Duties]:
+    def _assemble(self, parts: Parts) -> tuple[Settler, Fetcher, Heartbeat, Duties, Pulse]:
         plan, emit, env = self._plan, self._emit, self._env
         settler = Settler(parts.settling, plan.decide, wakeups=parts.wakeups, emit=emit, env=env)
         fetcher = Fetcher(
@@ -280,8 +289,10 @@ class Worker:
             emit=emit,
             env=env,
         )
-        self._settler, self._fetcher, self._heartbeat = settler, fetcher, heartbeat
-        return settler, fetcher, heartbeat, parts.duties(self)
+        assert self._handlers is not None
+        pulse = Pulse(self._runner, self._handlers, settled=lambda: settler.settled, emit=emit, env=env)
+        self._settler, self._fetcher, self._heartbeat, self._pulse = settler, fetcher, heartbeat, pulse
+        return settler, fetcher, heartbeat, parts.duties(self), pulse
 
     def _ear(self, fetcher: Fetcher, heartbeat: Heartbeat, duties: Duties) -> Callable[[str], None]:
         def hear(hint: str) -> None:

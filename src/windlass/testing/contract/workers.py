@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from windlass.outcome import Crashed
-from windlass.records import KindRecord, Tick
+from windlass.records import KindRecord, Tick, Vitals
 from windlass.testing.contract.support import DAY, HOUR, MINUTE, SECOND, Store, new_worker
 
 
-async def _tick(store: Store, worker: str, *, running: int = 0) -> Tick:
-    return await store.stores.workers.tick(worker, running=running, lease=30 * SECOND, overrun=10 * SECOND)
+async def _tick(store: Store, worker: str, **vitals: Any) -> Tick:
+    return await store.stores.workers.tick(
+        worker, vitals=Vitals(**vitals), lease=30 * SECOND, overrun=10 * SECOND
+    )
 
 
 async def test_a_worker_is_entered_with_everything_about_it(store: Store) -> None:
@@ -41,6 +45,24 @@ async def test_a_sign_of_life_is_dated_and_says_how_much_runs(store: Store) -> N
     [worker] = await store.stores.workers.all()
     assert tick.is_alive
     assert (worker.heartbeat_at, worker.running, worker.silent_for) == (store.now(), 3, 0 * SECOND)
+
+
+async def test_a_sign_of_life_says_how_the_worker_fares(store: Store) -> None:
+    """ENG-041."""
+    await store.register("w", type="import")
+    before = (await store.stores.workers.all())[0]
+
+    await _tick(store, "w", settled=12, tainted=1, cpu_percent=37.5, rss_mb=210, loop_lag_ms=4)
+
+    [worker] = await store.stores.workers.all()
+    assert (before.type, before.cpu_percent, before.rss_mb, before.loop_lag_ms) == (
+        "import",
+        None,
+        None,
+        None,
+    )
+    assert (worker.settled, worker.tainted) == (12, 1)
+    assert (worker.cpu_percent, worker.rss_mb, worker.loop_lag_ms) == (37.5, 210, 4)
 
 
 async def test_a_silent_worker_is_given_up(store: Store) -> None:

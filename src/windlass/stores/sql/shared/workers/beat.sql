@@ -2,7 +2,12 @@
 -- a new id.
 UPDATE windlass.workers
 SET heartbeat_at = {clock},
-    running = :running
+    running = :running,
+    settled = :settled,
+    tainted = :tainted,
+    cpu_percent = :cpu_percent,
+    rss_mb = :rss_mb,
+    loop_lag_ms = :loop_lag_ms
 WHERE id = :id
   AND state IN ('alive', 'stopping')
 RETURNING state, {now} AS now
