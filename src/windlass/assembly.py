@@ -16,7 +16,7 @@ import psutil
 from windlass.client.building import Builder
 from windlass.client.numbers import Numbers
 from windlass.configuration import Settings
-from windlass.connect import Connections
+from windlass.connect import Connections, open_connections
 from windlass.env import Env
 from windlass.errors import InvalidPolicy, InvalidSettings
 from windlass.events import Emit
@@ -28,6 +28,7 @@ from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import Rescuer
 from windlass.outcome import Outcome
 from windlass.policy import Policy, PolicyChange, for_job, from_json, resolve, to_json
+from windlass.profile import DEFAULT
 from windlass.records import KindRecord, NewWorker, Wanted
 from windlass.registry import HandlerSpec, Registry
 from windlass.settlement import Settlement, settle
@@ -173,6 +174,43 @@ async def _parts(
     )
 
 
+async def take_over(url: str, workers: Sequence[str], *, emit: Emit, env: Env) -> None:
+    """Give up workers whose process is known to be gone, and let their jobs start again at once."""
+    connections = open_connections(url, env=env)
+    try:
+        stores = connections.stores("maintenance")
+        numbers = Numbers(Builder(DEFAULT, env), emit)
+        numbers.use(await stores.overrides.all())
+        # No lease is judged here: whose process is gone has lost its claims, whatever the clock says.
+        rescuer = _rescuer(connections, stores, numbers, timedelta, emit=emit, env=env)
+        for worker in workers:
+            if await stores.workers.bury_one(worker):
+                emit("worker.buried", worker=worker, reason="its process is gone")
+            await rescuer.take_over(worker)
+    finally:
+        await connections.close()
+
+
+def _rescuer(
+    connections: Connections,
+    stores: Stores,
+    numbers: Numbers,
+    lease: Callable[[], timedelta],
+    *,
+    emit: Emit,
+    env: Env,
+) -> Rescuer:
+    return Rescuer(
+        stores.claims,
+        StoredPolicies(stores.kinds, numbers, env).decide,
+        reconnections=lambda: connections.database.reconnections,
+        lease=lease,
+        wakeups=connections.wakeups,
+        emit=emit,
+        env=env,
+    )
+
+
 def _duties(
     worker: Worker,
     connections: Connections,
@@ -185,15 +223,7 @@ def _duties(
     emit: Emit,
     env: Env,
 ) -> Maintenance:
-    rescuer = Rescuer(
-        stores.claims,
-        StoredPolicies(stores.kinds, numbers, env).decide,
-        reconnections=lambda: connections.database.reconnections,
-        lease=lease,
-        wakeups=connections.wakeups,
-        emit=emit,
-        env=env,
-    )
+    rescuer = _rescuer(connections, stores, numbers, lease, emit=emit, env=env)
     return Maintenance(
         stores.workers,
         stores.upkeep,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ import typer
 
 from windlass.cli import printing
 from windlass.cli.session import Session, command
+from windlass.cli.supervise import worker_command
 from windlass.cli.worker import (
     ApplicationArgument,
     ConcurrencyOption,
@@ -50,17 +51,17 @@ def dev(
 ) -> None:
     """Run a worker that starts again when a .py file changes; the tables are brought up to date first."""
     options = {
+        "--migrate": True,
+        "--log": "console",
+        "--log-level": log_level,
+        "--shutdown-grace": GRACE,
         "--url": session.url,
         "--queues": queues,
         "--kinds": kinds,
         "--concurrency": concurrency,
-        "--log-level": log_level,
+        "--debug": session.debug,
     }
-    given = [text for option, value in options.items() if value is not None for text in (option, str(value))]
-    flags = ["--debug"] if session.debug else []
-    usual = ["--migrate", "--log", "console", "--shutdown-grace", GRACE]
-    worker = ["worker", application, *usual, *given, *flags]
-    Reloading([sys.executable, "-m", "windlass", *worker], watch or [Path.cwd()]).run()
+    Reloading(worker_command(application, options), watch or [Path.cwd()]).run()
 
 
 @dataclass
@@ -78,12 +79,23 @@ class Reloading:
             signal.signal(number, self._on_signal)
         while not self.signals:
             before = snapshot(self.directories)
+            ours, theirs = socket.socketpair()
+            with ours:
+                self.child = self._start(theirs)
+                changed = self._wait_for_change(before)
+                if changed and not self.signals:
+                    printing.note(f"{changed} has changed: starting again.")
+                self._end_child()
+
+    def _start(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        """Start the worker, tied to this process: when it is killed, the worker leaves as well."""
+        with theirs:
             # In a session of its own, so that Ctrl-C reaches the child once, from here, and not twice.
-            self.child = subprocess.Popen(self.command, start_new_session=True)  # noqa: S603 - our own command
-            changed = self._wait_for_change(before)
-            if changed and not self.signals:
-                printing.note(f"{changed} has changed: starting again.")
-            self._end_child()
+            return subprocess.Popen(  # noqa: S603 - our own command
+                [*self.command, "--supervised", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
 
     def _wait_for_change(self, before: dict[str, int]) -> str | None:
         told = False

@@ -7,8 +7,9 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ import typer
 
 from windlass.cli import printing
 from windlass.cli.session import Session, command
+from windlass.cli.supervise import STOPPING, Wishes, supervise, worker_command
 from windlass.client.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -75,6 +77,53 @@ LogLevelOption = Annotated[
         "--log-level", help="The quietest events that are logged; otherwise info.", show_default=False
     ),
 ]
+WorkerTypeOption = Annotated[
+    str, typer.Option("--worker-type", metavar="NAME", help="What sort of worker it is, to tell it by.")
+]
+ProcessesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        min=1,
+        help="Keep so many worker processes running, under a supervisor.",
+        show_default=False,
+    ),
+]
+MaxJobsOption = Annotated[
+    int | None,
+    typer.Option("--max-jobs", min=1, help="Replace a process after so many jobs.", show_default=False),
+]
+MaxMemoryOption = Annotated[
+    str | None,
+    typer.Option("--max-memory", metavar="SIZE", help="Replace a process that uses more, as in 512MB."),
+]
+HealthOption = Annotated[
+    Path | None,
+    typer.Option("--health", metavar="FOLDER", help="Keep the files 'live' and 'ready' there, for probes."),
+]
+MigrateOption = Annotated[bool, typer.Option("--migrate", help="Bring the tables up to date first.")]
+SupervisedOption = Annotated[str | None, typer.Option("--supervised", hidden=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """What was chosen for a worker, whichever process it runs in."""
+
+    queues: str | None
+    kinds: str | None
+    concurrency: int | None
+    worker_id: str | None
+    worker_type: str
+    shutdown_grace: str | None
+    log: LogFormat
+    log_level: LogLevel
+    migrate: bool
+
+    def command(self, session: Session, application: str) -> list[str]:
+        """What starts such a worker in a process of its own."""
+        options = {f"--{name.replace('_', '-')}": value for name, value in asdict(self).items()}
+        options |= {"--url": session.url, "--json": session.as_json, "--debug": session.debug}
+        return worker_command(application, options)
 
 
 @command
@@ -85,42 +134,80 @@ def worker(
     kinds: KindsOption = None,
     concurrency: ConcurrencyOption = None,
     worker_id: WorkerIdOption = None,
-    worker_type: Annotated[
-        str, typer.Option("--worker-type", metavar="NAME", help="What sort of worker it is, to tell it by.")
-    ] = "general",
+    worker_type: WorkerTypeOption = "general",
     shutdown_grace: GraceOption = None,
+    processes: ProcessesOption = None,
+    max_jobs: MaxJobsOption = None,
+    max_memory: MaxMemoryOption = None,
+    health: HealthOption = None,
     log: LogOption = None,
     log_level: LogLevelOption = None,
-    migrate: Annotated[bool, typer.Option("--migrate", help="Bring the tables up to date first.")] = False,
+    migrate: MigrateOption = False,
+    supervised: SupervisedOption = None,
 ) -> None:
     """Claim and run jobs; SIGTERM or Ctrl-C stops gracefully, a second one at once."""
     settings = session.settings()
-    format_ = log or (LogFormat(settings.log) if settings.log else _usual_format())
-    as_json = session.as_json or format_ is LogFormat.JSON
-    level = log_level or LogLevel(settings.log_level)
-    _send_logs(as_json=as_json, level=level, only_to_stderr=session.as_json)
-    app = session.application(application)
-    made = app.worker(
-        queues=names(queues),
-        kinds=names(kinds),
+    chosen = Chosen(
+        queues=queues,
+        kinds=kinds,
         concurrency=concurrency,
         worker_id=worker_id,
         worker_type=worker_type,
         shutdown_grace=shutdown_grace,
+        log=log or (LogFormat(settings.log) if settings.log else _usual_format()),
+        log_level=log_level or LogLevel(settings.log_level),
+        migrate=migrate,
     )
-    _stop_on_signals(made)
-    if migrate:
+    as_json = session.as_json or chosen.log is LogFormat.JSON
+    number = _number(supervised)
+    fields = {} if number is None else {"process_number": number}
+    _send_logs(as_json=as_json, level=chosen.log_level, only_to_stderr=session.as_json, fields=fields)
+    if supervised is None and (processes, max_jobs, max_memory, health) != (None, None, None, None):
+        wishes = Wishes(processes=processes or 1, max_jobs=max_jobs, max_memory=max_memory, health=health)
+        raise typer.Exit(supervise(chosen.command(session, application), wishes))
+    _work(session, application, chosen, supervised, as_json=as_json)
+
+
+def _work(
+    session: Session, application: str, chosen: Chosen, supervised: str | None, *, as_json: bool
+) -> None:
+    from windlass.worker.tether import Tether
+
+    # Before the application is imported, which may take long: its starter may be gone by then.
+    tether = Tether(int(supervised.partition(":")[0])) if supervised else None
+    app = session.application(application)
+    made = app.worker(
+        queues=names(chosen.queues),
+        kinds=names(chosen.kinds),
+        concurrency=chosen.concurrency,
+        worker_id=chosen.worker_id,
+        worker_type=chosen.worker_type,
+        shutdown_grace=chosen.shutdown_grace,
+    )
+    _stop_on_signals(made, is_told=_number(supervised) is None)
+    if chosen.migrate:
         session.run(lambda app: app.connections.migrate(), app=app)
-    _introduce(
-        made,
-        app,
-        names(queues) or app.settings.queues,
-        names(kinds) or app.settings.kinds,
-        concurrency,
-        as_json=as_json,
-    )
+    _introduce(made, app, chosen, as_json=as_json)
+    if tether is not None:
+        tether.hold(made, app.url)
+
+    async def run_and_leave() -> None:
+        await made.run()
+        if made.running:
+            # A handler that will not end would keep the event loop, and so the process, for ever.
+            await app.close()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
+
     collect_less_often()
-    session.run(lambda _: made.run(), app=app)
+    session.run(lambda _: run_and_leave(), app=app)
+
+
+def _number(supervised: str | None) -> int | None:
+    """Which of a supervisor's processes this is, None if it is no supervisor that started it."""
+    number = (supervised or "").partition(":")[2]
+    return int(number) if number else None
 
 
 def collect_less_often() -> None:
@@ -143,17 +230,17 @@ def _usual_format() -> LogFormat:
     return LogFormat.CONSOLE if sys.stdout.isatty() else LogFormat.JSON
 
 
-def _send_logs(*, as_json: bool, level: LogLevel, only_to_stderr: bool) -> None:
+def _send_logs(*, as_json: bool, level: LogLevel, only_to_stderr: bool, fields: dict[str, int]) -> None:
     from windlass import logs
 
-    logs.configure(json=as_json, level=logging.getLevelNamesMapping()[level.upper()])
+    logs.configure(json=as_json, level=logging.getLevelNamesMapping()[level.upper()], fields=fields)
     if only_to_stderr:
         for handler in logging.getLogger("windlass").handlers:
             if isinstance(handler, logging.StreamHandler):
                 handler.setStream(sys.stderr)
 
 
-def _stop_on_signals(worker: Worker) -> None:
+def _stop_on_signals(worker: Worker, *, is_told: bool) -> None:
     """Stop gracefully at the first signal, at once at the second.
 
     Not through the event loop: a handler that blocks it would keep the signal from being heard.
@@ -164,32 +251,25 @@ def _stop_on_signals(worker: Worker) -> None:
         received.append(number)
         if len(received) > 1:
             os._exit(128 + number)
-        os.write(2, b"Stopping: running jobs may finish; a second signal stops at once.\n")
+        if is_told:
+            os.write(2, STOPPING)
         worker.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
 
 
-def _introduce(
-    worker: Worker,
-    app: Windlass,
-    queues: Sequence[str] | None,
-    kinds: Sequence[str] | None,
-    concurrency: int | None,
-    *,
-    as_json: bool,
-) -> None:
-    from windlass.policy import resolve
+def _introduce(worker: Worker, app: Windlass, chosen: Chosen, *, as_json: bool) -> None:
     from windlass.settings import hide_password
 
+    queues, kinds = names(chosen.queues) or app.settings.queues, names(chosen.kinds) or app.settings.kinds
     handled = [spec for spec in app.registry.handled() if kinds is None or spec.kind in kinds]
     facts: dict[str, Any] = {
         "worker": worker.id,
         "database": hide_password(app.url),
         "kinds": sorted(spec.kind for spec in handled),
         "queues": sorted(queues if queues is not None else {spec.queue for spec in handled}),
-        "concurrency": concurrency or resolve(app.settings.policy, *app.profile.layers("")).concurrency,
+        "concurrency": worker.slots[0],
     }
     if as_json:
         printing.json_line({"message": "worker.starting", **facts})

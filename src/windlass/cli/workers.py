@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +33,7 @@ HEADINGS = (
 )
 RIGHT = ("busy", "done", "cpu", "memory", "lag", "pid")
 SLOW_LOOP_MS = 1000
+ZERO = timedelta(0)
 
 
 @command
@@ -65,7 +67,9 @@ def _row(worker: WorkerRecord) -> tuple[printing.Cell, ...]:
         worker.version,
         listed(worker.queues, most=3),
         listed(worker.kinds, most=3),
-        spoken(worker.heartbeat_at - worker.started_at),
+        spoken(
+            worker.heartbeat_at - worker.started_at + (worker.silent_for if worker.state == "alive" else ZERO)
+        ),
         f"{spoken(worker.silent_for)} ago",
     )
 

@@ -105,7 +105,8 @@ class Runner:
     def claim_of(self, task: asyncio.Task[Any] | None) -> Claim | None:
         """The claim whose handler runs on the loop while this is its current task; None if it is no handler."""
         with self._lock:
-            on_loop = [one for one in self._in_hand.values() if one.spec.is_async and one.started is not None]
+            started = [one for one in self._in_hand.values() if one.started is not None]
+        on_loop = [one for one in started if one.spec.is_async and one.spec.runs_in != "process"]
         # One that has not waited yet has no task of its own, and nothing else can run before it does.
         first = next((one for one in on_loop if one.task is None), None)
         found = first or next((one for one in on_loop if one.task is task), None)

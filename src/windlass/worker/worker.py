@@ -110,6 +110,7 @@ class Worker:
         self.id = plan.new_id()
         self.started = threading.Event()
         self._stop = threading.Event()
+        self._grace = plan.shutdown_grace
         self._engine_loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._runner = Runner(
@@ -131,6 +132,21 @@ class Worker:
     def running(self) -> int:
         """How many handlers run now."""
         return self._runner.counts()[0]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it claims jobs."""
+        return self.started.is_set() and not self._stop.is_set()
+
+    @property
+    def silent_for(self) -> float:
+        """Seconds since its engine was last seen at work; 0 before it has begun."""
+        return self._env.monotonic() - self._pulse.felt_at if self._pulse else 0.0
+
+    @property
+    def slots(self) -> tuple[int, int]:
+        """How many handlers can run at the same time, and how many of those slots are lost to stubborn ones."""
+        return self._plan.concurrency, self._runner.tainted
 
     @property
     def settled(self) -> int:
@@ -168,8 +184,12 @@ class Worker:
             thread.join(timeout=5)
             self._runner.close()
 
-    def stop(self) -> None:
-        """Claim no more, let running jobs finish, give the rest back; callable from any thread or signal handler."""
+    def stop(self, *, grace: timedelta | None = None) -> None:
+        """Claim no more, let running jobs finish, give the rest back; callable from any thread or signal handler.
+
+        `grace` is how long they may take instead of what the worker was made with, also when it stops already.
+        """
+        self._grace = self._grace if grace is None else grace
         self._stop.set()
         loop, stopping = self._engine_loop, self._stopping
         if loop is not None and stopping is not None:
@@ -322,14 +342,14 @@ class Worker:
         await fetching
         for claim in self._runner.take_back_waiting():
             settler.offer(claim, Released())
-        await self._drained(settler, self._plan.shutdown_grace.total_seconds())
+        await self._drained(settler, lambda: self._grace.total_seconds())
         for claim in self._runner.claims():
             self._runner.stop_job(claim.id, Released())
-        await self._drained(settler, STOP_GRACE)
+        await self._drained(settler, lambda: STOP_GRACE)
         for claim in self._runner.claims():
             if self._runner.abandon(claim.id, Released()) is not None:
                 settler.offer(claim, Released())
-        await self._drained(settler, self._plan.shutdown_grace.total_seconds())
+        await self._drained(settler, lambda: max(self._grace.total_seconds(), STOP_GRACE))
 
     async def _say_goodbye(self, parts: Parts, duties: Duties) -> None:
         try:
@@ -339,9 +359,9 @@ class Worker:
             # The register learns by silence what it could not be told.
             self._emit("store.failed", doing="leave", error=str(error))
 
-    async def _drained(self, settler: Settler, seconds: float) -> None:
-        give_up = self._env.monotonic() + seconds
-        while (self._runner.claims() or not settler.is_idle) and self._env.monotonic() < give_up:
+    async def _drained(self, settler: Settler, seconds: Callable[[], float]) -> None:
+        began = self._env.monotonic()
+        while (self._runner.claims() or not settler.is_idle) and self._env.monotonic() < began + seconds():
             await self._env.sleep(0.01)
 
     async def replace_identity(self, parts_workers: Workers) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.records import KindRecord, Override
+from windlass.records import KindRecord, Override, Vitals
 from windlass.testing.contract.support import SECOND, Store
 
 KIND = KindRecord(kind="report", queue="default", policy={"max_attempts": 3}, arguments=None, fingerprint="1")
@@ -79,7 +79,7 @@ async def test_every_worker_learns_of_changes_with_its_sign_of_life(store: Store
     await _set(store)
 
     ticks = [
-        await store.stores.workers.tick(worker, running=0, lease=30 * SECOND, overrun=10 * SECOND)
+        await store.stores.workers.tick(worker, vitals=Vitals(), lease=30 * SECOND, overrun=10 * SECOND)
         for worker in ("leader", "other")
     ]
 

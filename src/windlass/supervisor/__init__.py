@@ -1,0 +1,1 @@
+"""Keeps several worker processes running: starts, watches, replaces and stops them."""
