@@ -47,6 +47,8 @@ from windlass.policy import PolicyChange, PolicyFields
 from windlass.profile import DEFAULT, Profile
 from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn, describe
 from windlass.settings import hide_password
+from windlass.sizes import Size, megabytes
+from windlass.worker.processes import ProcessLimits
 from windlass.worker.worker import Worker
 
 
@@ -212,14 +214,12 @@ class Windlass:
         worker_id: str | None = None,
         worker_type: str = "general",
         shutdown_grace: Duration | None = None,
+        process_max_jobs: int | None = None,
+        process_max_memory: Size | None = None,
         poll_busy: Duration | None = None,
         poll_idle: Duration | None = None,
     ) -> Worker:
         """A worker for this application's handlers; `await worker.run()` on the loop they are to run on."""
-
-        def length(name: str, value: Duration | None) -> timedelta | None:
-            return None if value is None else duration(value, field=name)
-
         self.settings.tell(self._emit)
         options = WorkerOptions(
             queues=self.settings.queues if queues is None else tuple(queues),
@@ -227,9 +227,10 @@ class Windlass:
             concurrency=concurrency,
             id_template=worker_id or self.settings.worker_id,
             worker_type=worker_type,
-            shutdown_grace=length("shutdown_grace", shutdown_grace),
-            poll_busy=length("poll_busy", poll_busy),
-            poll_idle=length("poll_idle", poll_idle),
+            process_limits=_process_limits(process_max_jobs, process_max_memory),
+            shutdown_grace=_length("shutdown_grace", shutdown_grace),
+            poll_busy=_length("poll_busy", poll_busy),
+            poll_idle=_length("poll_idle", poll_idle),
         )
         return make_worker(
             options,
@@ -351,6 +352,14 @@ class Windlass:
             # What is open points back at its loop, so the entry would keep both for ever.
             self._open.pop(asyncio.get_running_loop(), None)
             await _close(held)
+
+
+def _length(name: str, value: Duration | None) -> timedelta | None:
+    return None if value is None else duration(value, field=name)
+
+
+def _process_limits(jobs: int | None, memory: Size | None) -> ProcessLimits:
+    return ProcessLimits(jobs, None if memory is None else megabytes(memory, field="process_max_memory"))
 
 
 async def _close(held: _Open) -> None:

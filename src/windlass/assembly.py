@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -35,7 +35,7 @@ from windlass.settlement import Settlement, settle
 from windlass.stores.contract import Kinds, Stores
 from windlass.version import VERSION
 from windlass.worker.identity import boot_id, worker_id
-from windlass.worker.processes import refuse_unimportable
+from windlass.worker.processes import ProcessLimits, refuse_unimportable
 from windlass.worker.worker import Duties, Parts, Plan, Routes, Worker
 
 
@@ -49,6 +49,7 @@ class WorkerOptions:
     id_template: str | None = None
     worker_type: str = "general"
     shutdown_grace: timedelta | None = None
+    process_limits: ProcessLimits = field(default_factory=ProcessLimits)
     poll_busy: timedelta | None = None
     poll_idle: timedelta | None = None
 
@@ -79,6 +80,7 @@ def make_worker(
         concurrency=options.concurrency or general.concurrency,
         result_limit=max(policy.max_result_bytes for policy in policies.values()),
         renew_every=partial(numbers.renew_every, specs),
+        process_limits=options.process_limits,
         poll_busy=options.poll_busy or general.poll_busy,
         poll_idle=options.poll_idle or general.poll_idle,
         shutdown_grace=general.shutdown_grace if options.shutdown_grace is None else options.shutdown_grace,

@@ -97,7 +97,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One finished run of a job that did not complete it, or the one that did."""
+    """One run of a job; what it used is known where it ran in a process of its own."""
 
     job_id: JobId
     epoch: int
@@ -109,6 +109,8 @@ class Attempt:
     duration_ms: int | None
     worker: str | None
     error: dict[str, Any] | None = None
+    cpu_ms: int | None = None
+    peak_rss_mb: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,14 @@ class Renewed:
     cancel: Mapping[JobId, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What one attempt has used."""
+
+    cpu_ms: int
+    peak_rss_mb: int
+
+
 @dataclass(frozen=True, slots=True)
 class Seized:
     """A claim taken over from a worker that is gone, or whose handler overran."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import collections
+import itertools
 import os
 import signal
 import subprocess
@@ -107,3 +109,20 @@ async def enqueue_another() -> str:
 @app.job(runs_in="process", **quick)
 def allocate(megabytes: int) -> int:
     return len(b"x" * (megabytes * 1_048_576))
+
+
+@app.job(runs_in="process", timeout="500ms", max_attempts=1, **quick)
+def stuck_in_c(path: str) -> None:
+    """A loop that never comes back to the interpreter, so that no signal is heard."""
+    Path(path).write_text(str(os.getpid()))
+    collections.deque(itertools.repeat(None), maxlen=0)
+
+
+@app.job(runs_in="process", **quick)
+def hoard(megabytes: int) -> int:
+    """Never give memory back."""
+    hoarded.append(bytes(range(256)) * 4096 * megabytes)
+    return os.getpid()
+
+
+hoarded: list[bytes] = []

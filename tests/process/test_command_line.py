@@ -431,7 +431,7 @@ def test_dead_jobs_are_listed_shown_retried_and_resolved(shop: Shop) -> None:
     # What a job says is printed as it is, never read as markup.
     assert "the template [b]is[/b] gone" in listed
     assert "shop.py" in shown
-    assert "Attempts that did not complete it" in shown
+    assert "Runs" in shown
     assert (waited.returncode, "is still available" in waited.stderr) == (1, True)
     assert "is resolved" in resolved
     assert (grouped[0]["letters"], grouped[0]["job_id"]) == (1, job_id)

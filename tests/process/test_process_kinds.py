@@ -104,7 +104,9 @@ async def test_a_handler_ends_its_attempt_in_every_other_way(jobs: ModuleType) -
     assert (await bad.get()).error["error_class"] == "result_invalid"
 
 
-@pytest.mark.parametrize(("kind", "slot_free_within"), [("spin", 3.0), ("refuse_to_end", 5.0)])
+@pytest.mark.parametrize(
+    ("kind", "slot_free_within"), [("spin", 3.0), ("refuse_to_end", 5.0), ("stuck_in_c", 5.0)]
+)
 async def test_a_time_limit_kills_and_the_slot_is_free(
     jobs: ModuleType, tmp_path: Path, kind: str, slot_free_within: float
 ) -> None:
@@ -234,6 +236,40 @@ async def test_time_and_memory_are_measured_for_each_attempt(
     assert large > 200
     assert 5 < small < 200
     assert all(facts["cpu_ms"] >= 0 for facts in told)
+
+
+async def test_what_each_run_has_used_is_stored_with_it(jobs: ModuleType, tmp_path: Path) -> None:
+    async with jobs.app.working(concurrency=1):
+        whole, cut = (
+            await jobs.allocate.enqueue(megabytes=200),
+            await jobs.spin.enqueue(path=str(tmp_path / "pid")),
+        )
+        await whole.result(timeout=20)
+        with pytest.raises(JobDead):
+            await cut.result(timeout=20)
+
+    [completed], [killed] = await jobs.app.jobs.runs(whole.id), await jobs.app.jobs.runs(cut.id)
+    assert (completed.status, killed.status) == ("completed", "timeout")
+    assert completed.peak_rss_mb > 200
+    assert killed.cpu_ms >= 100
+    assert killed.peak_rss_mb > 5
+
+
+async def test_a_process_is_replaced_after_so_many_jobs(jobs: ModuleType) -> None:
+    async with jobs.app.working(concurrency=1, process_max_jobs=2):
+        pids = [(await (await jobs.add.enqueue(a=n)).result(timeout=20))[1] for n in range(5)]
+
+    assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4]
+    assert is_gone(pids[0])
+
+
+async def test_a_process_that_keeps_too_much_memory_is_replaced(jobs: ModuleType) -> None:
+    async with jobs.app.working(concurrency=1, process_max_memory="200MB"):
+        pids = [
+            await (await jobs.hoard.enqueue(megabytes=size)).result(timeout=20) for size in (1, 250, 1, 1)
+        ]
+
+    assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
 async def started(jobs: ModuleType, folder: Path) -> subprocess.Popen[bytes]:

@@ -41,17 +41,18 @@ def show(session: Session, job_id: JobArgument) -> None:
     async def look(app: Windlass) -> tuple[Job, list[str], list[Attempt], list[AuditEntry]]:
         found = await app.jobs.get(job_id)
         reasons = await app.doctor.why(job_id)
-        return found, reasons, await app.jobs.attempts(job_id), await app.jobs.history(job_id)
+        return found, reasons, await app.jobs.runs(job_id), await app.jobs.history(job_id)
 
-    found, reasons, attempts, history = session.run(look)
+    found, reasons, runs, history = session.run(look)
+    attempts = [run for run in runs if run.status not in ("started", "completed")]
 
     def view() -> None:
         _summary(found, reasons)
         _data(found)
-        _attempts(attempts)
+        _runs(runs)
         _history(history)
 
-    session.show({"job": found, "why": reasons, "attempts": attempts, "history": history}, view)
+    session.show({"job": found, "why": reasons, "attempts": attempts, "runs": runs, "history": history}, view)
 
 
 @job.command()
@@ -161,18 +162,27 @@ def _data(job: Job) -> None:
         printing.error(job.error)
 
 
-def _attempts(attempts: list[Attempt]) -> None:
-    if attempts:
-        printing.heading("Attempts that did not complete it")
-        headings = ("run", "attempt", "status", "started", "took", "worker", "error")
-        printing.table(headings, [_attempt(one) for one in attempts], right=("run", "attempt"))
+def _runs(runs: list[Attempt]) -> None:
+    if runs:
+        printing.heading("Runs")
+        headings = ("run", "attempt", "status", "started", "took", "cpu", "memory", "worker", "error")
+        printing.table(headings, [_run(one) for one in runs], right=("run", "attempt", "cpu", "memory"))
 
 
-def _attempt(one: Attempt) -> tuple[printing.Cell, ...]:
+def _run(one: Attempt) -> tuple[printing.Cell, ...]:
     took = "" if one.duration_ms is None else spoken(timedelta(milliseconds=one.duration_ms))
     error = f"{one.error.get('type')}: {one.error.get('message')}" if one.error else ""
-    started = printing.ago(one.started_at)
-    return (str(one.run), str(one.attempt), one.status, started, took, one.worker or "", error[:200])
+    return (
+        str(one.run),
+        str(one.attempt),
+        one.status,
+        printing.ago(one.started_at),
+        took,
+        "" if one.cpu_ms is None else spoken(timedelta(milliseconds=one.cpu_ms)),
+        "" if one.peak_rss_mb is None else f"{one.peak_rss_mb} MB",
+        one.worker or "",
+        error[:200],
+    )
 
 
 def _history(history: list[AuditEntry]) -> None:

@@ -115,6 +115,8 @@ class Chosen:
     worker_id: str | None
     worker_type: str
     shutdown_grace: str | None
+    max_jobs: int | None
+    max_memory: str | None
     log: LogFormat
     log_level: LogLevel
     migrate: bool
@@ -154,6 +156,8 @@ def worker(
         worker_id=worker_id,
         worker_type=worker_type,
         shutdown_grace=shutdown_grace,
+        max_jobs=max_jobs,
+        max_memory=max_memory,
         log=log or (LogFormat(settings.log) if settings.log else _usual_format()),
         log_level=log_level or LogLevel(settings.log_level),
         migrate=migrate,
@@ -183,6 +187,8 @@ def _work(
         worker_id=chosen.worker_id,
         worker_type=chosen.worker_type,
         shutdown_grace=chosen.shutdown_grace,
+        process_max_jobs=chosen.max_jobs,
+        process_max_memory=chosen.max_memory,
     )
     _stop_on_signals(made, is_told=_number(supervised) is None)
     if chosen.migrate:

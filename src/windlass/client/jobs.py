@@ -163,6 +163,10 @@ class Jobs:
         """The finished attempts that did not complete the job, in order."""
         return await self.stores.jobs.attempts(to_id(job_id))
 
+    async def runs(self, job_id: UUID | str) -> list[Attempt]:
+        """Every run of the job in order, the one that completed it and the one under way included."""
+        return await self.stores.jobs.runs(to_id(job_id))
+
     async def history(self, job_id: UUID | str) -> list[AuditEntry]:
         """What was done to the job and by whom, in order."""
         return await self.stores.audit.of_job(to_id(job_id))

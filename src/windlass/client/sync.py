@@ -98,6 +98,10 @@ class SyncJobs:
         """The finished attempts that did not complete the job, in order."""
         return self._loop.run(lambda: self._app.jobs.attempts(job_id), name="sync.jobs.attempts")
 
+    def runs(self, job_id: UUID | str) -> list[Attempt]:
+        """Every run of the job in order, the one that completed it and the one under way included."""
+        return self._loop.run(lambda: self._app.jobs.runs(job_id), name="sync.jobs.runs")
+
     def history(self, job_id: UUID | str) -> list[AuditEntry]:
         """What was done to the job and by whom, in order."""
         return self._loop.run(lambda: self._app.jobs.history(job_id), name="sync.jobs.history")

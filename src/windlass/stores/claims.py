@@ -14,7 +14,7 @@ from windlass.errors import StoreBusy
 from windlass.fingerprints import fingerprint
 from windlass.job import Claim, JobId
 from windlass.outcome import ErrorInfo
-from windlass.records import Renewed, Seized, Settled, Wanted
+from windlass.records import Measured, Renewed, Seized, Settled, Wanted
 from windlass.settlement import Settlement
 from windlass.states import FINISHED, State
 from windlass.stores import audit, rows
@@ -116,6 +116,13 @@ class ClaimStore:
         _, locked = await self._without_locked(_guards([claim for claim, _ in pairs]))
         free = [pair for pair in pairs if pair[0].id not in locked]
         return replace(await write(free), locked=locked) if free else Settled(locked=locked)
+
+    async def measure(self, measured: Sequence[tuple[Claim, Measured]]) -> None:
+        values = [
+            {"job_id": claim.id, "epoch": claim.epoch, "cpu_used": used.cpu_ms, "peak": used.peak_rss_mb}
+            for claim, used in measured
+        ]
+        await self.lane.fetch_each("attempts/measure", values)
 
     async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
         found = await self.lane.fetch("jobs/cancel_requests", worker=worker)

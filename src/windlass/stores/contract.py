@@ -13,6 +13,7 @@ from windlass.records import (
     Ending,
     JobFilter,
     KindRecord,
+    Measured,
     NewWorker,
     Pause,
     QueueCount,
@@ -76,6 +77,10 @@ class Claims(Protocol):
         """Record any other outcome of the claims still held, with attempt, dead letter and audit line."""
         ...
 
+    async def measure(self, measured: Sequence[tuple[Claim, Measured]]) -> None:
+        """Keep what attempts have used."""
+        ...
+
     async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
         """The jobs of this worker that somebody wants stopped: their epoch and the reason."""
         ...
@@ -112,6 +117,10 @@ class Jobs(Protocol):
 
     async def attempts(self, job_id: JobId) -> list[Attempt]:
         """The finished attempts that did not complete the job."""
+        ...
+
+    async def runs(self, job_id: JobId) -> list[Attempt]:
+        """Every run, the one that completed the job and the one under way included."""
         ...
 
     async def cancel(self, job_id: JobId, *, actor: str, reason: str, running: bool) -> State:

@@ -35,6 +35,9 @@ class JobStore:
     async def attempts(self, job_id: JobId) -> list[Attempt]:
         return [rows.attempt(row) for row in await self.lane.fetch("attempts/of_job", id=job_id)]
 
+    async def runs(self, job_id: JobId) -> list[Attempt]:
+        return [rows.attempt(row) for row in await self.lane.fetch("attempts/all_of_job", id=job_id)]
+
     async def ending(self, job_id: JobId) -> Ending | None:
         found = await self.lane.fetch("jobs/ending", id=job_id)
         return rows.ending(found[0]) if found else None

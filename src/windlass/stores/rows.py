@@ -186,6 +186,8 @@ def attempt(row: Row) -> Attempt:
         duration_ms=row["duration_ms"],
         worker=row["worker"],
         error=document(row["error"]),
+        cpu_ms=row["cpu_ms"],
+        peak_rss_mb=row["peak_rss_mb"],
     )
 
 

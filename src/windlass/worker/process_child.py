@@ -27,9 +27,10 @@ from windlass.errors import InvalidSettings
 from windlass.handler import Handler
 from windlass.job import JobId
 from windlass.outcome import Outcome
+from windlass.records import Measured
 from windlass.registry import HandlerSpec, describe
 from windlass.worker.endings import raised, returned
-from windlass.worker.process_words import Begun, Measured, Report, Task, Unpacking, packed
+from windlass.worker.process_words import Begun, Report, Task, Unpacking, packed
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _RESET_PEAK = "5"

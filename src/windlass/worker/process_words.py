@@ -10,6 +10,7 @@ import msgspec
 
 from windlass.classify import Rules
 from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.records import Measured
 
 _T = TypeVar("_T")
 _LENGTH_BYTES = 4
@@ -36,13 +37,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 class Begun(msgspec.Struct, frozen=True):
     """The handler is imported, or could not be, and its time begins."""
-
-
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """What one attempt has used."""
-
-    cpu_ms: int
-    peak_rss_mb: int
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -12,18 +12,21 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
+import psutil
 
 from windlass.classify import ErrorClass, Rules
 from windlass.env import Env
 from windlass.errors import InvalidSettings
 from windlass.handler import Handler
 from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome
+from windlass.records import Measured
 from windlass.registry import HandlerSpec
 from windlass.worker.endings import raised, timed_out
-from windlass.worker.process_words import Begun, Measured, Report, Task, Unpacking, packed
+from windlass.worker.process_words import Begun, Report, Task, Unpacking, packed
 from windlass.worker.running import Running
 
 IMPORT_WITHIN = 20.0
@@ -76,14 +79,31 @@ def refuse_unimportable(spec: HandlerSpec) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """What a handler's process may come to before it is replaced; None is no limit."""
+
+    jobs: int | None = None
+    memory_mb: int | None = None
+
+    def reached_by(self, child: Child) -> bool:
+        """Whether the process has run enough jobs, or holds too much memory after the last."""
+        if self.jobs is not None and child.served >= self.jobs:
+            return True
+        return self.memory_mb is not None and child.rss_mb() > self.memory_mb
+
+
 class ProcessPool:
     """Warm processes, started when they are first needed; every method may be called from any thread.
 
     There are never more of them than attempts have run at the same time.
     """
 
-    def __init__(self, *, rules: Rules, result_limit: int, env: Env) -> None:
+    def __init__(
+        self, *, rules: Rules, result_limit: int, env: Env, limits: ProcessLimits | None = None
+    ) -> None:
         self._rules, self._result_limit, self._env = rules, result_limit, env
+        self._limits = limits or ProcessLimits()
         self._idle: list[Child] = []
         self._children: set[Child] = set()
         self._is_closed = False
@@ -101,15 +121,15 @@ class ProcessPool:
             # It died between two attempts, and nobody saw it before the task was sent: this one has not begun.
             self._forget(child)
             return self.run(running)
-        if report is None or running.is_asked_to_stop:
-            # Once it was signalled, nothing else may run in it, even if its handler went on to the end.
+        child.served += report is not None
+        # Once it was signalled, nothing else may run in it, even if its handler went on to the end.
+        if report is None or running.is_asked_to_stop or self._limits.reached_by(child):
             self._forget(child)
         else:
-            child.has_served = True
             with self._lock:
                 self._idle.append(child)
         if report is None:
-            return running.stop_outcome or child.crash(running.claim.worker), None
+            return running.stop_outcome or child.crash(running.claim.worker), child.measured
         if running.stop_outcome is not None and not isinstance(report.outcome, Complete):
             return running.stop_outcome, report.measured
         return report.outcome, report.measured
@@ -173,10 +193,11 @@ class ProcessPool:
     def _wait_for(self, child: Child, running: Running) -> Report | None:
         """The report of an attempt; None if its process ended without one, by itself or because it had to."""
         begin_by = self._env.monotonic() + IMPORT_WITHIN
-        child.has_begun = False
+        child.has_begun, child.measured = False, None
         if self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN) is None:
             return None
         child.has_begun = True
+        child.cpu_before = child.cpu_seconds()
         # A time limit is the handler's. If it held for the import as well, a short one could never be kept:
         # every attempt would be killed, and the next would have to import anew.
         running.started = now = self._env.monotonic()
@@ -201,6 +222,7 @@ class ProcessPool:
                 return None
             if running.is_asked_to_stop and kill_at == float("inf"):
                 kill_at = now + KILL_AFTER
+                child.measure()
                 child.signal(signal.SIGTERM)
 
     def _forget(self, child: Child) -> None:
@@ -213,7 +235,9 @@ class Child:
     """One process, and the channel to it."""
 
     def __init__(self) -> None:
-        self.has_served = self.has_begun = False
+        self.served, self.has_begun = 0, False
+        self.cpu_before = 0.0
+        self.measured: Measured | None = None
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(SEND_WITHIN)
         self._unpacking = Unpacking()
@@ -238,7 +262,7 @@ class Child:
 
         Of a new process that would not be said: importing the handler's module may be what kills it.
         """
-        return self.has_served and not self.has_begun
+        return self.served > 0 and not self.has_begun
 
     def send(self, task: bytes) -> None:
         """Hand over an attempt; raises OSError if the process is gone."""
@@ -260,6 +284,27 @@ class Child:
         elif not was_alive:
             raise EOFError
         return self._unpacking.next(kind)
+
+    def measure(self) -> None:
+        """Note what the attempt has used so far, because a process that is ended cannot tell any more."""
+        if rss_mb := self.rss_mb():
+            cpu_ms = round((self.cpu_seconds() - self.cpu_before) * 1000)
+            self.measured = Measured(cpu_ms=max(cpu_ms, 0), peak_rss_mb=rss_mb)
+
+    def cpu_seconds(self) -> float:
+        """What the process has computed; 0 once it is gone."""
+        try:
+            return float(sum(psutil.Process(self._process.pid).cpu_times()[:4]))
+        except psutil.Error:
+            return 0.0
+
+    def rss_mb(self) -> int:
+        """What the process uses now; 0 once it is gone."""
+        try:
+            used: int = psutil.Process(self._process.pid).memory_info().rss
+        except psutil.Error:
+            return 0
+        return used >> 20
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, unless the process has ended."""

@@ -18,11 +18,11 @@ from windlass.env import Env
 from windlass.errors import Cancel
 from windlass.job import Claim, JobId
 from windlass.outcome import Outcome
+from windlass.records import Measured
 from windlass.registry import HandlerSpec, Registry
 from windlass.worker.driving import Driven
 from windlass.worker.endings import raised, returned, timed_out
-from windlass.worker.process_words import Measured
-from windlass.worker.processes import ProcessPool
+from windlass.worker.processes import ProcessLimits, ProcessPool
 from windlass.worker.running import Running, RunningContext
 from windlass.worker.threads import ThreadPool
 
@@ -53,6 +53,7 @@ class Runner:
         result_limit: int,
         env: Env,
         on_measured: OnMeasured | None = None,
+        process_limits: ProcessLimits | None = None,
     ) -> None:
         self._registry, self._slots, self._finish, self._rules = registry, slots, finish, rules
         self._result_limit, self._env = result_limit, env
@@ -66,7 +67,7 @@ class Runner:
         """How many handlers keep their slot although nobody wants anything of them any more."""
         self._lock = threading.Lock()
         self._threads = ThreadPool(slots)
-        self._processes = ProcessPool(rules=rules, result_limit=result_limit, env=env)
+        self._processes = ProcessPool(rules=rules, result_limit=result_limit, env=env, limits=process_limits)
         self._on_measured = on_measured
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from windlass.env import Env
-from windlass.errors import StoreBusy, StoreUnavailable
+from windlass.errors import StoreBusy, StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Complete, Outcome
-from windlass.records import Settled
+from windlass.records import Measured, Settled
 from windlass.settlement import Settlement
 from windlass.states import State
 from windlass.stores.contract import Claims
@@ -32,6 +32,7 @@ class Settler:
         self._bell = Bell()
         self._writing: list[tuple[Claim, Outcome]] = []
         self._locked: list[tuple[Claim, Outcome]] = []
+        self._measured: deque[tuple[Claim, Measured]] = deque()
         self.settled = 0
         self.lost = 0
 
@@ -39,6 +40,10 @@ class Settler:
         """Hand an outcome in, from any thread."""
         self._offered.append((claim, outcome))
         self._bell.ring()
+
+    def measured(self, claim: Claim, used: Measured) -> None:
+        """Hand in what an attempt has used, from any thread, before its outcome."""
+        self._measured.append((claim, used))
 
     @property
     def is_idle(self) -> bool:
@@ -65,6 +70,8 @@ class Settler:
                 await self._write(skip_locked=False)
 
     async def _write(self, *, skip_locked: bool) -> None:
+        if self._measured:
+            await self._write_measures()
         batch = self._writing
         completed = [(claim, outcome.result) for claim, outcome in batch if isinstance(outcome, Complete)]
         others = [
@@ -81,6 +88,14 @@ class Settler:
             self._tell(settled)
             self._announce([pair for pair in others if pair[0].id in settled.done])
         self._writing = []
+
+    async def _write_measures(self) -> None:
+        measured = [self._measured.popleft() for _ in range(len(self._measured))]
+        try:
+            await self._claims.measure(measured)
+        except StoreError as error:
+            # Outcomes must not wait for figures.
+            self._emit("store.failed", doing="keep what attempts have used", error=str(error))
 
     async def _until_written(self, write: Callable[[], Awaitable[Settled]]) -> Settled:
         # The epoch makes a settlement safe to repeat, so it is sent until the database has answered.

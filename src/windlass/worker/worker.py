@@ -17,13 +17,13 @@ from windlass.errors import StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
-from windlass.records import KindRecord, NewWorker, Override, Vitals, Wanted
+from windlass.records import KindRecord, Measured, NewWorker, Override, Vitals, Wanted
 from windlass.registry import Registry
 from windlass.stores.contract import Claims, Kinds, Workers
 from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, Wakeups, queue_hint
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
-from windlass.worker.process_words import Measured
+from windlass.worker.processes import ProcessLimits
 from windlass.worker.pulse import HandlersLoop, Pulse
 from windlass.worker.runner import Runner
 from windlass.worker.settler import Decide, Settler
@@ -52,6 +52,7 @@ class Plan:
     poll_busy: timedelta
     poll_idle: timedelta
     shutdown_grace: timedelta
+    process_limits: ProcessLimits
 
 
 class Duties(Protocol):
@@ -121,6 +122,7 @@ class Worker:
             result_limit=plan.result_limit,
             env=env,
             on_measured=self._tell_measured,
+            process_limits=plan.process_limits,
         )
         self._settler: Settler | None = None
         self._fetcher: Fetcher | None = None
@@ -388,6 +390,8 @@ class Worker:
         self._fetcher.note_finished()
 
     def _tell_measured(self, claim: Claim, measured: Measured) -> None:
+        assert self._settler is not None
+        self._settler.measured(claim, measured)
         facts = {"job_id": str(claim.id), "kind": claim.kind, "attempt": claim.attempt}
         tell = partial(
             self._emit, "job.measured", **facts, cpu_ms=measured.cpu_ms, peak_rss_mb=measured.peak_rss_mb
