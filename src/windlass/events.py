@@ -16,6 +16,7 @@ class Level(IntEnum):
 
 
 CATALOGUE: dict[str, tuple[Level, str]] = {
+    "worker.starting": (Level.INFO, "A worker is about to connect; the fields say what it is to do."),
     "worker.started": (Level.INFO, "A worker has registered and begins to claim."),
     "worker.stopping": (Level.INFO, "A worker claims no more and lets its jobs finish."),
     "worker.stopped": (Level.INFO, "A worker has given everything back and left."),
@@ -38,7 +39,11 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "jobs.claimed": (Level.DEBUG, "A worker has received jobs."),
     "job.started": (Level.DEBUG, "A handler begins."),
     "job.measured": (Level.DEBUG, "An attempt in a process of its own has used so much time and memory."),
-    "job.settled": (Level.INFO, "An attempt has ended and its outcome is stored."),
+    "jobs.completed": (Level.DEBUG, "Attempts have completed their jobs; a batch is told of, not each."),
+    "job.settled": (
+        Level.INFO,
+        "An attempt has ended without completing its job, and its outcome is stored.",
+    ),
     "job.dead": (Level.ERROR, "A job is out of attempts or hopeless; a person must look."),
     "job.rescued": (Level.WARNING, "A job was taken back from a worker that is gone."),
     "job.expired": (Level.INFO, "Jobs were cancelled because nobody started them in time."),

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from windlass.events import CATALOGUE
+from windlass.log_lines import for_machines, for_people
+from windlass.redaction import redact
 
 _log = logging.getLogger("windlass")
 # A program that embeds Windlass decides where log lines go; until it does, they go nowhere.
@@ -18,7 +20,7 @@ def log_event(event: str, /, **facts: Any) -> None:
     """Write an event of the catalogue at its level, with its facts as fields."""
     level, _ = CATALOGUE[event]
     if _log.isEnabledFor(level):
-        _log.log(level, event, extra=facts)
+        _log.log(level, event, extra={name: redact(value, name=name) for name, value in facts.items()})
 
 
 def configure(*, json: bool, level: int = logging.INFO, fields: Mapping[str, Any] | None = None) -> None:
@@ -40,7 +42,7 @@ def configure(*, json: bool, level: int = logging.INFO, fields: Mapping[str, Any
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            *([structlog.processors.EventRenamer("message")] if json else []),
+            lambda _, __, event: (for_machines if json else for_people)(event),
             renderer,
         ],
     )

@@ -244,7 +244,7 @@ def test_a_worker_logs_json_where_nobody_looks(shop: Shop) -> None:
         worker.ended()
 
     lines = [line for line in worker.printed().splitlines() if not line.startswith("Stopping")]
-    assert json.loads(lines[0])["worker"].startswith("shop-one-")
+    assert json.loads(lines[0])["context"]["worker"].startswith("shop-one-")
     assert [json.loads(line)["message"] for line in lines[:2]] == ["worker.starting", "worker.started"]
 
 

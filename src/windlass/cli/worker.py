@@ -169,12 +169,10 @@ def worker(
     if supervised is None and (processes, max_jobs, max_memory, health) != (None, None, None, None):
         wishes = Wishes(processes=processes or 1, max_jobs=max_jobs, max_memory=max_memory, health=health)
         raise typer.Exit(supervise(chosen.command(session, application), wishes))
-    _work(session, application, chosen, supervised, as_json=as_json)
+    _work(session, application, chosen, supervised)
 
 
-def _work(
-    session: Session, application: str, chosen: Chosen, supervised: str | None, *, as_json: bool
-) -> None:
+def _work(session: Session, application: str, chosen: Chosen, supervised: str | None) -> None:
     from windlass.worker.tether import Tether
 
     # Before the application is imported, which may take long: its starter may be gone by then.
@@ -193,7 +191,7 @@ def _work(
     _stop_on_signals(made, is_told=_number(supervised) is None)
     if chosen.migrate:
         session.run(lambda app: app.connections.migrate(), app=app)
-    _introduce(made, app, chosen, as_json=as_json)
+    _introduce(made, app, chosen, is_document=session.as_json)
     if tether is not None:
         tether.hold(made, app.url)
 
@@ -265,7 +263,8 @@ def _stop_on_signals(worker: Worker, *, is_told: bool) -> None:
         signal.signal(number, on_signal)
 
 
-def _introduce(worker: Worker, app: Windlass, chosen: Chosen, *, as_json: bool) -> None:
+def _introduce(worker: Worker, app: Windlass, chosen: Chosen, *, is_document: bool) -> None:
+    from windlass.logs import log_event
     from windlass.settings import hide_password
 
     queues, kinds = names(chosen.queues) or app.settings.queues, names(chosen.kinds) or app.settings.kinds
@@ -277,8 +276,10 @@ def _introduce(worker: Worker, app: Windlass, chosen: Chosen, *, as_json: bool) 
         "queues": sorted(queues if queues is not None else {spec.queue for spec in handled}),
         "concurrency": worker.slots[0],
     }
-    if as_json:
+    if is_document:
         printing.json_line({"message": "worker.starting", **facts})
+    elif chosen.log is LogFormat.JSON:
+        log_event("worker.starting", **facts)
     else:
         printing.line(
             f"Worker {facts['worker']} on {facts['database']}: {counted(len(handled), 'kind')} "

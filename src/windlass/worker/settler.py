@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from windlass.env import Env
 from windlass.errors import StoreBusy, StoreError, StoreUnavailable
@@ -80,9 +81,11 @@ class Settler:
             if not isinstance(outcome, Complete)
         ]
         if completed:
-            self._tell(
-                await self._until_written(lambda: self._claims.complete(completed, skip_locked=skip_locked))
+            done = await self._until_written(
+                lambda: self._claims.complete(completed, skip_locked=skip_locked)
             )
+            self._tell(done)
+            self._emit("jobs.completed", jobs=len(done.done))
         if others:
             settled = await self._until_written(lambda: self._claims.settle(others, skip_locked=skip_locked))
             self._tell(settled)
@@ -122,7 +125,7 @@ class Settler:
     def _announce(self, settled: Sequence[tuple[Claim, Settlement]]) -> None:
         hints = set()
         for claim, settlement in settled:
-            facts = {"job_id": str(claim.id), "kind": claim.kind, "attempt": claim.attempt}
+            facts = _facts(claim, settlement)
             self._emit("job.settled", **facts, state=settlement.state.value, status=settlement.attempt_status)
             if settlement.state is State.DEAD:
                 self._emit("job.dead", **facts, reason=settlement.reason)
@@ -132,3 +135,17 @@ class Settler:
                 hints.add(queue_hint(claim.queue))
         if hints:
             self._wakeups.send(*hints)
+
+
+def _facts(claim: Claim, settlement: Settlement) -> dict[str, Any]:
+    facts = {
+        "job_id": str(claim.id),
+        "kind": claim.kind,
+        "attempt": claim.attempt,
+        "tenant": claim.tenant or None,
+    }
+    error = settlement.error
+    if error is None:
+        return facts
+    details = {"name": error.type, "message": error.message, "code": error.code, "stack": error.traceback}
+    return {**facts, "error_details": {name: value for name, value in details.items() if value}}

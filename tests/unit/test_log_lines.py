@@ -1,0 +1,96 @@
+"""What a log line holds, and what it never does."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from windlass.log_lines import for_machines, for_people
+from windlass.logs import log_event
+from windlass.redaction import redact, redact_text
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("cannot reach postgresql://ann:hunter22@db/shop", "hunter22"),
+        ("cannot reach postgresql://ann:p@ss@db/shop", "p@ss"),
+        ("login failed for password=hunter22", "hunter22"),
+        ("DB_PASSWORD: hunter22, retrying", "hunter22"),
+        ('{"user": "ann", "api_key": "hunter22"}', "hunter22"),
+        ("{'clientSecret': 'hunter 22'}", "hunter 22"),
+        ("header Authorization: Bearer abcdef0123456789 was refused", "abcdef0123456789"),
+        (f"token {JWT} has expired", JWT),
+        ("GET /report?access_token=hunter22&page=1", "hunter22"),
+        ("key AKIAABCDEFGHIJKLMNOP is disabled", "AKIAABCDEFGHIJKLMNOP"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----", "MIIEow"),
+    ],
+)
+def test_what_looks_like_a_secret_is_taken_out_of_texts(text: str, secret: str) -> None:
+    assert secret not in redact_text(text)
+    assert "***" in redact_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the handler did not finish within its time limit of 30 s",
+        "no such address: ann@example.org",
+        "sqlite:///shop.db cannot be opened",
+        'File "shop/jobs.py", line 12, in send_token',
+        "https://example.org:8080/path",
+    ],
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert redact_text(text) == text
+
+
+def test_fields_with_telling_names_and_payloads_are_hidden_at_any_depth() -> None:
+    facts = {"kind": "send", "args": {"to": "ann"}, "deep": [{"api_key": "k", "n": 1}], "password": "p"}
+
+    assert redact(facts) == {
+        "kind": "send",
+        "args": "***",
+        "deep": [{"api_key": "***", "n": 1}],
+        "password": "***",
+    }
+
+
+def test_a_line_for_machines_has_its_names_first_and_the_rest_as_context() -> None:
+    line = for_machines(
+        {
+            "event": "job.dead",
+            "level": "warning",
+            "timestamp": "2030-05-17T12:00:00Z",
+            "attempt": 3,
+            "kind": "send",
+            "job_id": "1",
+            "tenant": None,
+            "error_details": {"name": "ValueError", "message": "password=hunter22"},
+        }
+    )
+
+    assert list(line) == ["timestamp", "level", "message", "job_id", "job_type", "error_details", "context"]
+    assert (line["level"], line["message"], line["job_type"]) == ("warn", "job.dead", "send")
+    assert line["error_details"] == {"name": "ValueError", "message": "password=***"}
+    assert line["context"] == {"attempt": 3}
+
+
+def test_a_line_for_people_tells_an_error_in_one_sentence() -> None:
+    line = for_people(
+        {"event": "job.dead", "error_details": {"name": "ValueError", "message": "no", "stack": "long"}}
+    )
+
+    assert line == {"event": "job.dead", "error": "ValueError: no"}
+
+
+def test_a_program_with_handlers_of_its_own_gets_no_secrets_either(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="windlass"):
+        log_event("store.failed", doing="start", error="postgresql://ann:hunter22@db is down", token="t")
+
+    [record] = caplog.records
+    assert vars(record)["error"] == "postgresql://ann:***@db is down"
+    assert vars(record)["token"] == "***"
