@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import msgspec
 import psutil
@@ -35,8 +36,9 @@ from windlass.settlement import Settlement, settle
 from windlass.stores.contract import Kinds, Stores
 from windlass.version import VERSION
 from windlass.worker.identity import boot_id, worker_id
+from windlass.worker.plan import Duties, Parts, Plan, Routes
 from windlass.worker.processes import ProcessLimits, refuse_unimportable
-from windlass.worker.worker import Duties, Parts, Plan, Routes, Worker
+from windlass.worker.worker import Worker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,15 +87,7 @@ def make_worker(
         poll_idle=options.poll_idle or general.poll_idle,
         shutdown_grace=general.shutdown_grace if options.shutdown_grace is None else options.shutdown_grace,
     )
-
-    async def parts() -> Parts:
-        connections = connect()
-        try:
-            return await _parts(connections, specs, general, numbers, settings, emit=emit, env=env)
-        except BaseException:
-            await connections.close()
-            raise
-
+    parts = partial(_connected, connect, specs, general, numbers, settings, emit=emit, env=env)
     return Worker(plan, parts, loop_factory=fast_loop(), emit=emit, env=env)
 
 
@@ -142,6 +136,15 @@ def _of_job(policy: Policy, claim: Claim) -> Policy:
     except InvalidPolicy:
         # Numbers that fitted when the job was stored may not fit a policy that has changed since.
         return policy
+
+
+async def _connected(connect: Callable[[], Connections], *what: Any, emit: Emit, env: Env) -> Parts:
+    connections = connect()
+    try:
+        return await _parts(connections, *what, emit=emit, env=env)
+    except BaseException:
+        await connections.close()
+        raise
 
 
 async def _parts(

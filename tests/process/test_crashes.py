@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,35 @@ async def test_a_killed_workers_job_goes_on_at_once_on_the_same_machine(shop: Wo
 
     assert [told["reason"] for told in heir.events("worker.buried")] == ["its process is gone"]
     assert [line.pid for line in shop.journal("start", job_id=orphan)] == [victim.pid, heir.pid]
+
+
+async def is_up_for(shop: Workshop, *, seconds: int) -> bool:
+    [[up_for]] = await shop.rows("SELECT EXTRACT(EPOCH FROM now() - pg_postmaster_start_time())")
+    return up_for > seconds
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_killed_workers_job_runs_again_within_66_seconds_on_another_machine(shop: Workshop) -> None:
+    """At true scale: lease, renewal, tick and leader's lease are those of a worker without any settings."""
+    true = {"lease": "60s", "tick": 5, "leader_lease": 11}
+    if not shop.url.startswith("sqlite"):
+        # Of leases that may have run out while the database was away, nothing is concluded for a lease.
+        await eventually(lambda: is_up_for(shop, seconds=60), within=90, every=1)
+    heir = await shop.started_worker(**true, machine="here", concurrency=1)
+    blocker = await shop.enqueue("wait_for_file", path=str(shop.gate("first")))
+    await eventually(lambda: shop.journal("start", job_id=blocker), within=10)
+    victim = await shop.started_worker(**true, machine="there")
+    orphan = await shop.enqueue("wait_for_file", path=str(shop.gate("second")))
+    await eventually(lambda: shop.journal("start", job_id=orphan), within=10)
+
+    shop.gate("first").touch()
+    victim.signal(signal.SIGKILL)
+    killed = time.monotonic()
+    await eventually(lambda: len(shop.journal("start", job_id=orphan)) == 2, within=120)
+
+    assert shop.journal("start", job_id=orphan)[1].pid == heir.pid
+    assert shop.journal("start", job_id=orphan)[1].at - killed <= 66
 
 
 async def test_a_frozen_worker_changes_nothing_when_it_thaws_and_goes_on(shop: Workshop) -> None:

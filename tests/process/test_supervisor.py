@@ -319,3 +319,28 @@ def test_a_limit_that_is_no_amount_of_memory_is_refused(tmp_path: Path, size: st
 
     assert done.returncode == 1
     assert "write an amount of memory such as" in done.stderr
+
+
+@both
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_a_poison_job_among_ten_thousand_dies_alone(shop: Supervised) -> None:
+    """At true scale: three crashes of its own, and not one of its neighbours is lost or dead."""
+    app = shop.jobs.app
+    half = [shop.jobs.note.args() for _ in range(4999)]
+    await app.jobs.enqueue_many(half)
+    poison = await shop.jobs.poison.enqueue()
+    await app.jobs.enqueue_many([*half, shop.jobs.note.args()])
+    await shop.started("--concurrency", "10", processes=2)
+
+    async def is_over() -> bool:
+        return await shop.states() == {State.COMPLETED: 9999, State.DEAD: 1}
+
+    await eventually(is_over, within=500, every=0.5)
+
+    dead = await poison.get()
+    statuses = [attempt.status for attempt in await app.jobs.attempts(poison.id)]
+    assert (dead.state, dead.reason, dead.crashes) == (State.DEAD, "crash loop", 3)
+    assert statuses == ["crashed"] * 4
+    assert len({line.job_id for line in shop.journal("start")}) == 10_000
+    assert [letter.job_id for letter in await app.dead_letters.open(limit=10)] == [poison.id]

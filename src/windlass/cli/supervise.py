@@ -24,10 +24,13 @@ STOPPING = b"Stopping: running jobs may finish; a second signal stops at once.\n
 class Wishes:
     """What was asked of the supervisor."""
 
-    processes: int
-    max_jobs: int | None
-    max_memory: str | None
-    health: Path | None
+    processes: int | None = None
+    max_jobs: int | None = None
+    max_memory: str | None = None
+    health: Path | None = None
+
+
+NO_WISHES = Wishes()
 
 
 def worker_command(application: str, options: Mapping[str, object]) -> list[str]:
@@ -54,7 +57,7 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
     limits, health = Limits(wishes.max_jobs, memory), Health(wishes.health)
 
     async def run() -> int:
-        supervisor = _supervisor(command, wishes.processes, limits, health)
+        supervisor = _supervisor(command, wishes.processes or 1, limits, health)
         _stop_on_signals(supervisor, asyncio.get_running_loop())
         return await supervisor.run()
 

@@ -17,7 +17,7 @@ import typer
 
 from windlass.cli import printing
 from windlass.cli.session import Session, command
-from windlass.cli.supervise import STOPPING, Wishes, supervise, worker_command
+from windlass.cli.supervise import NO_WISHES, STOPPING, Wishes, supervise, worker_command
 from windlass.client.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -102,7 +102,9 @@ HealthOption = Annotated[
     typer.Option("--health", metavar="FOLDER", help="Keep the files 'live' and 'ready' there, for probes."),
 ]
 MigrateOption = Annotated[bool, typer.Option("--migrate", help="Bring the tables up to date first.")]
-SupervisedOption = Annotated[str | None, typer.Option("--supervised", hidden=True)]
+SupervisedOption = Annotated[
+    str | None, typer.Option("--supervised", help="How a supervisor starts its processes.", hidden=True)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,12 +164,9 @@ def worker(
         log_level=log_level or LogLevel(settings.log_level),
         migrate=migrate,
     )
-    as_json = session.as_json or chosen.log is LogFormat.JSON
-    number = _number(supervised)
-    fields = {} if number is None else {"process_number": number}
-    _send_logs(as_json=as_json, level=chosen.log_level, only_to_stderr=session.as_json, fields=fields)
-    if supervised is None and (processes, max_jobs, max_memory, health) != (None, None, None, None):
-        wishes = Wishes(processes=processes or 1, max_jobs=max_jobs, max_memory=max_memory, health=health)
+    _send_logs(session, chosen, _number(supervised))
+    wishes = Wishes(processes=processes, max_jobs=max_jobs, max_memory=max_memory, health=health)
+    if supervised is None and wishes != NO_WISHES:
         raise typer.Exit(supervise(chosen.command(session, application), wishes))
     _work(session, application, chosen, supervised)
 
@@ -234,11 +233,15 @@ def _usual_format() -> LogFormat:
     return LogFormat.CONSOLE if sys.stdout.isatty() else LogFormat.JSON
 
 
-def _send_logs(*, as_json: bool, level: LogLevel, only_to_stderr: bool, fields: dict[str, int]) -> None:
+def _send_logs(session: Session, chosen: Chosen, number: int | None) -> None:
     from windlass import logs
 
-    logs.configure(json=as_json, level=logging.getLevelNamesMapping()[level.upper()], fields=fields)
-    if only_to_stderr:
+    logs.configure(
+        json=session.as_json or chosen.log is LogFormat.JSON,
+        level=logging.getLevelNamesMapping()[chosen.log_level.upper()],
+        fields={} if number is None else {"process_number": number},
+    )
+    if session.as_json:
         for handler in logging.getLogger("windlass").handlers:
             if isinstance(handler, logging.StreamHandler):
                 handler.setStream(sys.stderr)

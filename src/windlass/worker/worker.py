@@ -4,85 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Protocol
 
-from windlass.classify import Rules
 from windlass.env import Env
 from windlass.errors import StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
-from windlass.records import KindRecord, Measured, NewWorker, Override, Vitals, Wanted
-from windlass.registry import Registry
-from windlass.stores.contract import Claims, Kinds, Workers
-from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, Wakeups, queue_hint
+from windlass.records import Measured, Vitals
+from windlass.stores.contract import Workers
+from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, queue_hint
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
-from windlass.worker.processes import ProcessLimits
+from windlass.worker.plan import Duties, Parts, Plan, Routes
 from windlass.worker.pulse import HandlersLoop, Pulse
 from windlass.worker.runner import Runner
-from windlass.worker.settler import Decide, Settler
+from windlass.worker.settler import Settler
 from windlass.worker.watchdog import watch_time_limits
 
 STOP_GRACE = 2.0
-
-Routes = frozenset[tuple[str, str]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a worker is to do, and by which numbers."""
-
-    new_id: Callable[[], str]
-    describe: Callable[[str], NewWorker]
-    registry: Registry
-    kinds: tuple[KindRecord, ...]
-    wanted: Callable[[Routes], tuple[Wanted, ...]]
-    use_overrides: Callable[[Sequence[Override]], None]
-    decide: Decide
-    rules: Rules
-    concurrency: int
-    result_limit: int
-    renew_every: Callable[[], timedelta]
-    poll_busy: timedelta
-    poll_idle: timedelta
-    shutdown_grace: timedelta
-    process_limits: ProcessLimits
-
-
-class Duties(Protocol):
-    """Maintenance that a worker does beside its jobs."""
-
-    async def run(self) -> None:
-        """Do the duties until cancelled."""
-        ...
-
-    def on_hint(self, hint: str) -> None:
-        """Something has happened that may concern a duty."""
-        ...
-
-    async def resign(self) -> None:
-        """Let another worker take over."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """The worker's own connections, made on the engine's loop."""
-
-    fetching: Claims
-    settling: Claims
-    beating: Claims
-    workers: Workers
-    kinds: Kinds
-    wakeups: Wakeups
-    duties: Callable[[Worker], Duties]
-    close: Callable[[], Awaitable[None]]
 
 
 class Worker:

@@ -1,0 +1,72 @@
+"""What a worker is made of: what it is to do, its connections, and its duties beside jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from windlass.classify import Rules
+from windlass.records import KindRecord, NewWorker, Override, Wanted
+from windlass.registry import Registry
+from windlass.stores.contract import Claims, Kinds, Workers
+from windlass.wakeups.contract import Wakeups
+from windlass.worker.processes import ProcessLimits
+from windlass.worker.settler import Decide
+
+if TYPE_CHECKING:
+    from windlass.worker.worker import Worker
+
+Routes = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a worker is to do, and by which numbers."""
+
+    new_id: Callable[[], str]
+    describe: Callable[[str], NewWorker]
+    registry: Registry
+    kinds: tuple[KindRecord, ...]
+    wanted: Callable[[Routes], tuple[Wanted, ...]]
+    use_overrides: Callable[[Sequence[Override]], None]
+    decide: Decide
+    rules: Rules
+    concurrency: int
+    result_limit: int
+    renew_every: Callable[[], timedelta]
+    poll_busy: timedelta
+    poll_idle: timedelta
+    shutdown_grace: timedelta
+    process_limits: ProcessLimits
+
+
+class Duties(Protocol):
+    """Maintenance that a worker does beside its jobs."""
+
+    async def run(self) -> None:
+        """Do the duties until cancelled."""
+        ...
+
+    def on_hint(self, hint: str) -> None:
+        """Something has happened that may concern a duty."""
+        ...
+
+    async def resign(self) -> None:
+        """Let another worker take over."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The worker's own connections, made on the engine's loop."""
+
+    fetching: Claims
+    settling: Claims
+    beating: Claims
+    workers: Workers
+    kinds: Kinds
+    wakeups: Wakeups
+    duties: Callable[[Worker], Duties]
+    close: Callable[[], Awaitable[None]]
