@@ -283,6 +283,32 @@ class KindRecord:
     conflict: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TableHealth:
+    """How many rows, or pages of a file, are in use and how many are dead and not given back."""
+
+    name: str
+    live: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction that somebody has open."""
+
+    pid: int
+    application: str
+    open_for: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a database fares."""
+
+    tables: tuple[TableHealth, ...] = ()
+    oldest: OpenTransaction | None = None
+
+
 OverrideScope = Literal["queue", "kind"]
 
 

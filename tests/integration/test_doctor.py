@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from windlass import Windlass
 from windlass.client.diagnosis import Facts, Finding, Severity, Surroundings, diagnose
 from windlass.client.doctor import Doctor
 from windlass.client.wording import spoken
 from windlass.connect import open_database, stores_on
 from windlass.errors import JobNotFound
 from windlass.job import JobId
-from windlass.records import Engine, KindRecord, Vitals
+from windlass.records import Engine, Health, KindRecord, OpenTransaction, TableHealth, Vitals
 from windlass.stores.database import Database
 from windlass.stores.migrate import migrate
 from windlass.stores.postgres import Postgres
@@ -25,6 +26,7 @@ from windlass.stores.sqlite import Sqlite
 from windlass.testing import PrivatePostgres
 from windlass.testing.clock import NOON, FrozenClock
 from windlass.testing.contract.support import HOUR, LEASE, MINUTE, SECOND, Store
+from windlass.wakeups.sqlite import SqliteWakeups
 
 numbers = itertools.count(1)
 
@@ -189,15 +191,6 @@ async def test_a_changed_declaration_is_no_problem_once_the_older_workers_are_go
     assert await problems(doctor) == {}
 
 
-async def test_a_worker_id_with_an_unfilled_variable_is_found(store: Store, doctor: Doctor) -> None:
-    """ENG-123: worker ids are told apart."""
-    await store.register("mail-${HOSTNAME}")
-
-    found = await problems(doctor)
-
-    assert found["unexpanded_worker_id"].detail == "mail-${HOSTNAME}"
-
-
 async def test_claims_that_nobody_took_back_after_two_sweeps_are_found(store: Store, doctor: Doctor) -> None:
     await store.claimed(worker="w")
     store.later(LEASE + 10 * SECOND)
@@ -211,18 +204,24 @@ async def test_claims_that_nobody_took_back_after_two_sweeps_are_found(store: St
     assert too_late["stuck_claims"].count == 1
 
 
-@pytest.mark.parametrize(
-    ("damage", "rule"),
-    [
-        ("duration_ms = NULL", "completed without a duration"),
-        ("finished_at = finished_at + {second}", "changed before its end"),
-        ("heartbeat_at = finished_at", "heartbeat after the end"),
-    ],
-)
-async def test_ended_rows_that_break_a_rule_are_found(
-    store: Store, doctor: Doctor, database: Database, damage: str, rule: str
+AUDIT_BUGS = [
+    ("EXO-018", "settled_by = 'render-${RENDER_SERVICE_ID}'", "ran under a worker id that was not filled in"),
+    ("EXO-018", "settled_by = 'render-undefined-1'", "ran under a worker id that was not filled in"),
+    ("EXO-019", "heartbeat_at = finished_at", "heartbeat after the end"),
+    ("EXO-020", "duration_ms = NULL", "ended without a duration"),
+    ("EXO-022", "finished_at = finished_at + {second}", "changed before its end"),
+    ("EXO-023", "state = 'dead', reason = 'exhausted', result = NULL", "dead without a dead letter"),
+    ("clock", "started_at = finished_at + {second}", "ended before it started"),
+    ("clock", "updated_at = updated_at + 3600 * {second}", "dated in the future"),
+]
+
+
+@pytest.mark.parametrize(("bug", "damage", "rule"), AUDIT_BUGS)
+async def test_each_bug_of_the_audit_is_found_and_named(
+    store: Store, doctor: Doctor, database: Database, bug: str, damage: str, rule: str
 ) -> None:
-    """ENG-123: timestamps are consistent."""
+    """ENG-123, EXO-039: a planted violation is found, named, and shown with an example."""
+    await store.complete(await store.claimed())
     claim = await store.claimed()
     await store.complete(claim)
     is_postgres = isinstance(database, Postgres)
@@ -234,11 +233,111 @@ async def test_ended_rows_that_break_a_rule_are_found(
     )
     second = "interval '1 second'" if is_postgres else "1000000"
 
-    await run_sql(database, allow, f"UPDATE windlass.jobs SET {damage.replace('{second}', second)}")
+    await run_sql(
+        database,
+        allow,
+        f"UPDATE windlass.jobs SET {damage.replace('{second}', second)} WHERE id = '{claim.id}'",
+    )
+
+    found = [finding for finding in await doctor.check() if finding.code == "broken_rows"]
+    assert [finding.title for finding in found] == [f"jobs break a rule: {rule}"], bug
+    assert str(claim.id) in found[0].detail
+    assert (found[0].count, found[0].severity) == (1, Severity.ERROR)
+
+
+@pytest.mark.parametrize(
+    "name", ["render-${RENDER_SERVICE_ID}", "render-undefined", "render-None-1", "render--1"]
+)
+async def test_a_worker_id_that_was_not_filled_in_is_found(store: Store, doctor: Doctor, name: str) -> None:
+    """EXO-018: neither the literal nor what a missing variable leaves behind goes unnoticed."""
+    await store.register(name)
+
+    assert (await problems(doctor))["unexpanded_worker_id"].detail == name
+
+
+async def test_a_clock_that_was_set_back_is_noticed(store: Store, doctor: Doctor) -> None:
+    await store.register("w")
+
+    store.clock.advance(-HOUR)
 
     found = await problems(doctor)
-    assert rule in found["broken_rows"].title
-    assert str(claim.id) in found["broken_rows"].detail
+    assert "1h in the future" in found["clock_jump"].detail
+
+
+def test_tables_full_of_dead_rows_are_found() -> None:
+    sound = Health(tables=(TableHealth("jobs", 100, 50_000), TableHealth("audit", 90_000, 80_000)))
+    bloated = Health(tables=(TableHealth("jobs", 100, 50_001),))
+
+    assert diagnose(facts(health=sound)) == []
+    [finding] = diagnose(facts(health=bloated))
+    assert (finding.code, finding.title) == ("bloat", "jobs is mostly dead rows")
+
+
+def test_a_transaction_that_is_open_for_long_is_found() -> None:
+    health = Health(oldest=OpenTransaction(4711, "psql", 16 * MINUTE))
+
+    [finding] = diagnose(facts(health=health))
+
+    assert finding.code == "old_transaction"
+    assert "pg_terminate_backend(4711)" in finding.advice
+
+
+async def test_the_oldest_transaction_of_others_is_seen(postgres_server: PrivatePostgres) -> None:
+    postgres_server.create_database("old_snapshot")
+    database = open_database(postgres_server.url("old_snapshot"))
+    await migrate(database)
+    async with database.lane("other").transaction() as connection:
+        await connection.fetch("insights/engine")
+        oldest = (await stores_on(database.lane("doctor")).insights.health()).oldest
+    await database.close()
+
+    assert oldest is not None
+    assert oldest.application == "windlass"
+    assert timedelta(0) <= oldest.open_for < MINUTE
+
+
+async def test_overrides_are_mentioned_and_those_that_do_not_fit_warned_of(
+    store: Store, doctor: Doctor
+) -> None:
+    await declare(store, fingerprint="1", by="a")
+    await store.stores.overrides.set(
+        "kind", "report", "timeout", change='{"timeout_seconds":7200}', actor="ada", reason="x"
+    )
+
+    found = await problems(doctor)
+
+    assert found["overrides"].detail == "timeout of kind report (ada)"
+    assert "timeout cannot be" in found["override_ignored"].detail
+
+
+class Deaf(SqliteWakeups):
+    """Behind a pooler that loses LISTEN: nothing fails, and nothing arrives."""
+
+    async def listen(self, on_hint: Callable[[str], None]) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_hints_that_never_arrive_are_noticed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("windlass.client.doctor.HINT_WITHIN", timedelta(seconds=0.3))
+
+    found = await problems(Doctor(store.stores, Deaf("nobody.db")))
+
+    assert "pooled=true" in found["hints_lost"].advice
+
+
+@pytest.mark.parametrize(("query", "codes"), [("", set()), ("?pooled=true", {"hints_off"})])
+async def test_hints_are_probed_on_the_real_server(
+    postgres_server: PrivatePostgres, query: str, codes: set[str]
+) -> None:
+    name = f"doctor_{next(numbers)}"
+    postgres_server.create_database(name)
+    app = Windlass(postgres_server.url(name) + query)
+    await app.connections.migrate()
+
+    found = await problems(app.doctor)
+
+    await app.close()
+    assert found.keys() == codes
 
 
 async def test_jobs_behind_a_pause_are_mentioned_and_after_an_hour_warned_of(
@@ -327,15 +426,16 @@ def facts(**given: Any) -> Facts:
     return Facts(around=around, **{**usual, **given})
 
 
-async def test_tables_that_were_changed_by_hand_are_found(doctor: Doctor, database: Database) -> None:
+async def test_a_missing_index_is_named(doctor: Doctor, database: Database) -> None:
     await run_sql(
         database, "DROP INDEX " + ("windlass.jobs_dead" if isinstance(database, Postgres) else "jobs_dead")
     )
 
     found = await problems(doctor)
 
-    assert found["schema_drift"].severity is Severity.ERROR
-    assert "jobs_dead" in found["schema_drift"].detail
+    assert found.keys() == {"missing_index"}
+    assert found["missing_index"].severity is Severity.ERROR
+    assert found["missing_index"].detail == "jobs_dead"
 
 
 async def test_a_missing_table_does_not_keep_the_doctor_from_saying_so(

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from windlass import Job, Windlass
 from windlass.cli.commands import windlass
-from windlass.client import diagnosis
+from windlass.client import database_findings, diagnosis
 from windlass.options import JobOptions
 from windlass.testing import PrivatePostgres
 
@@ -557,7 +557,8 @@ def test_version_and_help_are_there(shop: Shop) -> None:
 
 def test_every_command_option_and_finding_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text()
-    found = {line for line in inspect.getsource(diagnosis).splitlines() if 'code="' in line}
+    sources = inspect.getsource(diagnosis) + inspect.getsource(database_findings)
+    found = {line for line in sources.splitlines() if 'code="' in line}
     codes = {line.split('"')[1] for line in found}
     missing = [
         f"windlass {' '.join(path)}" for path, _ in commands() if f"windlass {' '.join(path)}" not in page

@@ -70,4 +70,6 @@ def make_client(
         secret=secret,
         env=env,
     )
-    return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), Doctor(stores), Overrides(jobs))
+    return Client(
+        jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), Doctor(stores, wakeups), Overrides(jobs)
+    )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import StrEnum
 
-from windlass.client.wording import counted, listed, spoken
-from windlass.records import BrokenRule, Engine, KindRecord, Pause, Waiting, WorkerRecord
+from windlass.client.database_findings import bloat, missing_indexes, old_transaction
+from windlass.client.findings import Finding as Finding
+from windlass.client.findings import Severity as Severity
+from windlass.client.numbers import layers_for
+from windlass.client.overrides import declared
+from windlass.client.wording import capped, counted, listed, spoken
+from windlass.errors import InvalidPolicy
+from windlass.policy import overridden, resolve
+from windlass.records import BrokenRule, Engine, Health, KindRecord, Override, Pause, Waiting, WorkerRecord
 
 SILENCE = timedelta(seconds=30)
 """A worker gives a sign of life every five seconds; one that was silent for this long is not counted as living."""
@@ -17,27 +23,8 @@ LONG_WAIT = timedelta(hours=1)
 REGISTERING = timedelta(seconds=10)
 DEAD_LETTERS_WARNING, DEAD_LETTERS_ERROR = 10, 50
 STUCK_ERROR = 10
+CLOCK_JUMP = timedelta(seconds=5)
 SQLITE_WITHOUT_RESET_BUG = (3, 51, 3)
-
-
-class Severity(StrEnum):
-    """How much a finding matters."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing worth knowing: `code` never changes between releases, the texts may."""
-
-    code: str
-    severity: Severity
-    title: str
-    detail: str
-    advice: str
-    count: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +60,8 @@ class Facts:
     stuck: int
     broken: Sequence[BrokenRule]
     dead_letters: int
+    health: Health = field(default_factory=Health)
+    overrides: Sequence[Override] = ()
 
 
 def is_living(worker: WorkerRecord) -> bool:
@@ -92,26 +81,32 @@ def pause_of(pauses: Sequence[Pause], queue: str, kind: str) -> Pause | None:
 
 def diagnose(facts: Facts) -> list[Finding]:
     """Every finding, the worst first."""
-    found = [finding for rule in _RULES for finding in rule(facts)]
-    worst_first = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-    return sorted(found, key=lambda finding: worst_first.index(finding.severity))
+    return worst_first([finding for rule in _RULES for finding in rule(facts)])
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, errors before warnings before what is only good to know."""
+    order = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
 
 
 def schema_drift(lines: Sequence[str]) -> list[Finding]:
     """What to say about tables that are not those of this release."""
-    if not lines:
-        return []
-    return [
-        Finding(
-            code="schema_drift",
-            severity=Severity.ERROR,
-            title="the tables are not those of this release",
-            detail="; ".join(line[:160] for line in lines[:5])
-            + (f"; and {len(lines) - 5} more" if len(lines) > 5 else ""),
-            advice="run 'windlass db check' for the whole list, and undo what was changed by hand",
-            count=len(lines),
+    others = [line for line in lines if not line.startswith("missing: index ")]
+    found = missing_indexes([line for line in lines if line not in others])
+    if others:
+        found.append(
+            Finding(
+                code="schema_drift",
+                severity=Severity.ERROR,
+                title="the tables are not those of this release",
+                detail="; ".join(line[:160] for line in others[:5])
+                + (f"; and {len(others) - 5} more" if len(others) > 5 else ""),
+                advice="run 'windlass db check' for the whole list, and undo what was changed by hand",
+                count=len(others),
+            )
         )
-    ]
+    return found
 
 
 def _no_workers(facts: Facts) -> Iterator[Finding]:
@@ -121,7 +116,7 @@ def _no_workers(facts: Facts) -> Iterator[Finding]:
             code="no_workers",
             severity=Severity.ERROR,
             title="jobs wait and no worker is alive",
-            detail=f"{counted(jobs, 'job')} could run now; {_last_seen(facts.around.workers)}",
+            detail=f"{capped(jobs, 'job')} could run now; {_last_seen(facts.around.workers)}",
             advice="start one with 'windlass worker module:app'",
             count=jobs,
         )
@@ -142,7 +137,7 @@ def _unserved(facts: Facts) -> Iterator[Finding]:
         if facts.around.pause_of(pair.queue, pair.kind) or facts.around.able(pair.queue, pair.kind):
             continue
         waits = (
-            f"{counted(pair.jobs, 'job')} of kind {pair.kind!r} in queue {pair.queue!r}, "
+            f"{capped(pair.jobs, 'job')} of kind {pair.kind!r} in queue {pair.queue!r}, "
             f"the oldest for {spoken(pair.oldest_for)}"
         )
         if pair.kind not in known:
@@ -179,7 +174,7 @@ def _paused(facts: Facts) -> Iterator[Finding]:
             code="paused_jobs",
             severity=Severity.WARNING if oldest > LONG_WAIT else Severity.INFO,
             title=f"jobs wait behind the pause of {what}",
-            detail=f"{counted(jobs, 'job')}, the oldest for {spoken(oldest)}; "
+            detail=f"{capped(jobs, 'job')}, the oldest for {spoken(oldest)}; "
             f"paused by {pause.paused_by}: {pause.reason}",
             advice=f"when the reason is gone, run 'windlass resume {option}'",
             count=jobs,
@@ -197,7 +192,7 @@ def _long_waits(facts: Facts) -> Iterator[Finding]:
             code="long_wait",
             severity=Severity.WARNING,
             title=f"jobs of kind {pair.kind!r} wait long in the queue {pair.queue!r}",
-            detail=f"the oldest of {counted(pair.jobs, 'job')} could have run {spoken(pair.oldest_for)} ago; "
+            detail=f"the oldest of {capped(pair.jobs, 'job')} could have run {spoken(pair.oldest_for)} ago; "
             f"{counted(len(able), 'worker')} run {running} of {counted(slots, 'slot')}",
             advice="add workers or raise --concurrency; if slots are free, look at the workers' logs",
             count=pair.jobs,
@@ -251,7 +246,7 @@ def _tainted(facts: Facts) -> Iterator[Finding]:
 
 
 def _worker_ids(facts: Facts) -> Iterator[Finding]:
-    literal = [worker.id for worker in facts.around.workers if "${" in worker.id]
+    literal = [worker.id for worker in facts.around.workers if _is_unfilled(worker.id)]
     if literal:
         yield Finding(
             code="unexpanded_worker_id",
@@ -263,13 +258,62 @@ def _worker_ids(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _is_unfilled(worker_id: str) -> bool:
+    return "${" in worker_id or not {"undefined", "None", ""}.isdisjoint(worker_id.split("-"))
+
+
+def _clock(facts: Facts) -> Iterator[Finding]:
+    ahead = [worker for worker in facts.around.workers if -worker.silent_for > CLOCK_JUMP]
+    if ahead:
+        furthest = max(-worker.silent_for for worker in ahead)
+        yield Finding(
+            code="clock_jump",
+            severity=Severity.WARNING,
+            title="the database's clock was set back",
+            detail=f"the last sign of life of {listed(worker.id for worker in ahead)} lies "
+            f"{spoken(furthest)} in the future",
+            advice="leases and due times wait until the clock has caught up: let the server slew its clock "
+            "instead of stepping it, and look for 'rescue.postponed' in the logs",
+            count=len(ahead),
+        )
+
+
+def _overrides(facts: Facts) -> Iterator[Finding]:
+    if facts.overrides:
+        yield Finding(
+            code="overrides",
+            severity=Severity.INFO,
+            title="operators have overridden numbers of the code",
+            detail=listed(f"{one.field} of {one.scope} {one.name} ({one.set_by})" for one in facts.overrides),
+            advice="remove those whose reason is gone: 'windlass overrides' lists them",
+            count=len(facts.overrides),
+        )
+    for record in facts.kinds:
+        try:
+            layers = layers_for(facts.overrides, record.queue, record.kind)
+            overridden(resolve(declared(record)), *layers)
+        except InvalidPolicy as refused:
+            yield Finding(
+                code="override_ignored",
+                severity=Severity.WARNING,
+                title=f"overrides of the kind {record.kind!r} do not fit its code",
+                detail=f"{refused}; the code's own numbers count",
+                advice="set or remove them with 'windlass overrides'",
+            )
+
+
+def _database(facts: Facts) -> Iterator[Finding]:
+    yield from bloat(facts.health)
+    yield from old_transaction(facts.health)
+
+
 def _stuck(facts: Facts) -> Iterator[Finding]:
     if facts.stuck:
         yield Finding(
             code="stuck_claims",
             severity=Severity.ERROR if facts.stuck > STUCK_ERROR else Severity.WARNING,
             title="claims ran out and nobody has taken the jobs back",
-            detail=f"{counted(facts.stuck, 'running job')} whose worker stopped renewing",
+            detail=f"{capped(facts.stuck, 'running job')} whose worker stopped renewing",
             advice="a living worker takes them back within seconds, or within a lease after the database was "
             "restarted: start a worker, or look for 'rescue.postponed' and 'duty.failed' in the logs",
             count=facts.stuck,
@@ -281,7 +325,7 @@ def _broken(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             code="broken_rows",
             severity=Severity.ERROR,
-            title=f"ended jobs break a rule: {rule.rule}",
+            title=f"jobs break a rule: {rule.rule}",
             detail=f"{counted(rule.jobs, 'job')}, for example {rule.example}",
             advice="something other than Windlass wrote to the tables; find it, then report the job",
             count=rule.jobs,
@@ -296,7 +340,7 @@ def _dead_letters(facts: Facts) -> Iterator[Finding]:
             code="dead_letters",
             severity=next((severity for limit, severity in levels if number > limit), Severity.INFO),
             title="dead jobs wait for a decision",
-            detail=counted(number, "open dead letter"),
+            detail=capped(number, "open dead letter"),
             advice="look at them with 'windlass dead', then retry, resolve or ignore each",
             count=number,
         )
@@ -321,10 +365,13 @@ _RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _broken,
     _worker_ids,
     _tainted,
+    _clock,
+    _database,
     _conflicts,
     _versions,
     _long_waits,
     _paused,
+    _overrides,
     _dead_letters,
     _sqlite,
 )

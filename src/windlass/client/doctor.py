@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from windlass.client.arguments import job_id as to_id
-from windlass.client.diagnosis import Facts, Finding, Surroundings, diagnose, schema_drift
+from windlass.client.database_findings import lost_hints, no_hints
+from windlass.client.diagnosis import Facts, Surroundings, diagnose, schema_drift, worst_first
+from windlass.client.findings import Finding
 from windlass.client.reasons import MOST_AHEAD, Situation, reasons
+from windlass.client.wording import MOST_COUNTED
 from windlass.errors import JobNotFound, SchemaMismatch
 from windlass.states import State
 from windlass.stores.contract import Stores
+from windlass.wakeups.contract import PROBE, Wakeups
 
 TWO_SWEEPS = timedelta(seconds=10)
-NEWEST = 100_000
+NEWEST = 50_000
+HINT_WITHIN = timedelta(seconds=3)
 MOST_WORKERS = 1000
 
 
@@ -23,12 +30,14 @@ class Doctor:
     """Looks at one application's jobs and workers, from one event loop; changes nothing."""
 
     stores: Stores
+    wakeups: Wakeups | None = None
 
     async def check(self) -> list[Finding]:
         """Everything worth knowing, the worst first; empty when there is nothing to report."""
         drift = schema_drift(await self.stores.insights.drift())
         try:
-            return [*drift, *diagnose(await self._facts())]
+            found = diagnose(await self._facts())
+            return [*drift, *worst_first([*found, *await self._hints()])]
         except SchemaMismatch:
             if not drift:
                 raise
@@ -57,9 +66,38 @@ class Doctor:
         insights = self.stores.insights
         return Facts(
             around=await self._surroundings(),
-            waiting=await insights.waiting(),
+            waiting=await insights.waiting(most=MOST_COUNTED),
             kinds=await self.stores.kinds.all(),
-            stuck=await insights.stuck(grace=TWO_SWEEPS),
+            stuck=await insights.stuck(grace=TWO_SWEEPS, most=MOST_COUNTED),
             broken=await insights.broken(newest=NEWEST),
-            dead_letters=await insights.open_dead_letters(),
+            dead_letters=await insights.open_dead_letters(most=MOST_COUNTED),
+            health=await insights.health(),
+            overrides=await self.stores.overrides.all(),
         )
+
+    async def _hints(self) -> list[Finding]:
+        """Send a hint to ourselves, and see whether it arrives."""
+        if self.wakeups is None:
+            return []
+        if not self.wakeups.can_listen:
+            return [no_hints()]
+        arrived = asyncio.Event()
+
+        def hear(hint: str) -> None:
+            if hint == PROBE:
+                arrived.set()
+
+        ear = asyncio.create_task(self.wakeups.listen(hear))
+        try:
+            async with asyncio.timeout(HINT_WITHIN.total_seconds()):
+                while not arrived.is_set():
+                    # Sent again and again, because nobody tells when listening has begun.
+                    self.wakeups.send(PROBE)
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(arrived.wait(), timeout=0.1)
+        except TimeoutError:
+            return [lost_hints(HINT_WITHIN)]
+        finally:
+            ear.cancel()
+            await asyncio.gather(ear, return_exceptions=True)
+        return []

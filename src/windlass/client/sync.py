@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from windlass.client.dead_letters import DeadLetters
-from windlass.client.diagnosis import Finding
 from windlass.client.doctor import Doctor
+from windlass.client.findings import Finding
 from windlass.client.jobs import Jobs, Page
 from windlass.client.joining import SyncEnqueuing
 from windlass.client.overrides import Overrides

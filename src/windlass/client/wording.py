@@ -35,6 +35,15 @@ def listed(names: Iterable[object], *, most: int = 5) -> str:
     return shown if len(ordered) <= most else f"{shown} and {len(ordered) - most} more"
 
 
+MOST_COUNTED = 1000
+"""Where the doctor stops counting: beyond it a number costs more than it tells."""
+
+
+def capped(number: int, noun: str) -> str:
+    """A number that was counted only so far, with its noun."""
+    return f"{MOST_COUNTED:,} or more {noun}s" if number >= MOST_COUNTED else counted(number, noun)
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun: "1 job", "3 jobs"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from windlass.job import JobId
-from windlass.records import BrokenRule, Engine, Waiting
+from windlass.records import BrokenRule, Engine, Health, OpenTransaction, TableHealth, Waiting
 from windlass.stores import rows
 from windlass.stores.database import Lane, Row
 from windlass.stores.migrate import compare
 from windlass.stores.queries import SQL
+
+AHEAD = timedelta(minutes=1)
+"""A row dated further ahead than this was written by a clock that has been set back since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +22,31 @@ class InsightStore:
 
     lane: Lane
 
-    async def waiting(self) -> list[Waiting]:
-        return [_waiting(row) for row in await self.lane.fetch("insights/waiting")]
+    async def waiting(self, *, most: int = 1000) -> list[Waiting]:
+        return [_waiting(row) for row in await self.lane.fetch("insights/waiting", most=most)]
 
     async def routes(self) -> frozenset[tuple[str, str]]:
         return frozenset((row["queue"], row["kind"]) for row in await self.lane.fetch("kinds/routes"))
 
-    async def stuck(self, *, grace: timedelta) -> int:
-        return int((await self.lane.fetch("insights/stuck", grace=grace))[0]["jobs"])
+    async def stuck(self, *, grace: timedelta, most: int = 1000) -> int:
+        return int((await self.lane.fetch("insights/stuck", grace=grace, most=most))[0]["jobs"])
 
     async def broken(self, *, newest: int) -> list[BrokenRule]:
-        found = await self.lane.fetch("insights/broken", newest=newest)
+        found = await self.lane.fetch("insights/broken", newest=newest, ahead=AHEAD)
         return [BrokenRule(row["rule"], row["jobs"], rows.job_id(row["example"])) for row in found]
 
-    async def open_dead_letters(self) -> int:
-        return int((await self.lane.fetch("insights/open_dead_letters"))[0]["dead_letters"])
+    async def open_dead_letters(self, *, most: int = 1000) -> int:
+        return int((await self.lane.fetch("insights/open_dead_letters", most=most))[0]["dead_letters"])
+
+    async def health(self) -> Health:
+        tables = await self.lane.fetch("insights/tables")
+        oldest = await self.lane.fetch("insights/oldest_transaction")
+        return Health(
+            tables=tuple(TableHealth(row["name"], row["live"], row["dead"]) for row in tables),
+            oldest=next(
+                (OpenTransaction(row["pid"], row["application"], row["open_for"]) for row in oldest), None
+            ),
+        )
 
     async def ahead(self, job_id: JobId, *, limit: int) -> int:
         return int((await self.lane.fetch("insights/ahead", id=job_id, limit=limit))[0]["jobs"])

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from windlass.job import JobId
-from windlass.records import AuditEntry, BrokenRule, Engine, Override, OverrideScope, Waiting
+from windlass.records import AuditEntry, BrokenRule, Engine, Health, Override, OverrideScope, Waiting
 
 
 class AuditTrail(Protocol):
@@ -20,24 +20,28 @@ class AuditTrail(Protocol):
 class Insights(Protocol):
     """Looking across all jobs for what may be wrong."""
 
-    async def waiting(self) -> list[Waiting]:
-        """What could run now, by queue and kind."""
+    async def waiting(self, *, most: int = 1000) -> list[Waiting]:
+        """What could run now, by queue and kind, each counted up to `most`."""
         ...
 
     async def routes(self) -> frozenset[tuple[str, str]]:
         """The (queue, kind) pairs that jobs are sent to besides the kind's own queue."""
         ...
 
-    async def stuck(self, *, grace: timedelta) -> int:
-        """How many claims ran out longer ago than this and were not taken over."""
+    async def stuck(self, *, grace: timedelta, most: int = 1000) -> int:
+        """How many claims ran out longer ago than this and were not taken over, counted up to `most`."""
         ...
 
     async def broken(self, *, newest: int) -> list[BrokenRule]:
-        """Which rules about ended jobs do not hold among the newest jobs."""
+        """Which rules about jobs do not hold among the newest jobs."""
         ...
 
-    async def open_dead_letters(self) -> int:
-        """How many dead letters nobody has closed."""
+    async def open_dead_letters(self, *, most: int = 1000) -> int:
+        """How many dead letters nobody has closed, counted up to `most`."""
+        ...
+
+    async def health(self) -> Health:
+        """How the database itself fares."""
         ...
 
     async def ahead(self, job_id: JobId, *, limit: int) -> int:

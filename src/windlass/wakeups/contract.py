@@ -19,6 +19,9 @@ ROUTES = "routes"
 OVERRIDES = "overrides"
 """An operator has changed a number."""
 
+PROBE = "probe"
+"""The doctor looks whether hints arrive."""
+
 
 def queue_hint(queue: str) -> str:
     """There is work in this queue."""
@@ -32,6 +35,11 @@ def done_hint(job_id: object) -> str:
 
 class Wakeups(Protocol):
     """Carries hints between processes, after the commit that they are about."""
+
+    @property
+    def can_listen(self) -> bool:
+        """Whether hints can be heard here at all."""
+        ...
 
     def send(self, *hints: str) -> None:
         """Pass hints on in the background; never waits and never fails."""

@@ -42,6 +42,10 @@ class PostgresWakeups:
         self._waiting: set[str] = set()
         self._sender: asyncio.Task[None] | None = None
 
+    @property
+    def can_listen(self) -> bool:
+        return self._connect is not None
+
     def send(self, *hints: str) -> None:
         self._waiting.update(hints)
         if self._sender is None or self._sender.done():

@@ -22,6 +22,10 @@ class SqliteWakeups:
     def __init__(self, path: str) -> None:
         self._path = path
 
+    @property
+    def can_listen(self) -> bool:
+        return True
+
     def send(self, *hints: str) -> None:
         with _lock:
             listeners = list(_listeners.get(self._path, ()))

@@ -1,4 +1,8 @@
--- How many dead letters nobody has closed.
+-- How many dead letters nobody has closed, counted up to a limit.
 SELECT count(*) AS dead_letters
-FROM windlass.dead_letters
-WHERE status IN ('new', 'investigating')
+FROM (
+    SELECT 1
+    FROM windlass.dead_letters
+    WHERE status IN ('new', 'investigating')
+    LIMIT :most
+) AS counted
