@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from windlass import Context, Windlass
@@ -46,3 +47,12 @@ def keep(ctx: Context, megabytes: int) -> None:
 async def poison(ctx: Context) -> None:
     write("start", ctx)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.job
+async def deaf(ctx: Context) -> None:
+    """Refuse to be cancelled."""
+    write("start", ctx)
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.05)

@@ -265,6 +265,30 @@ async def test_the_worker_of_a_killed_dev_command_leaves(shop: Supervised) -> No
     await eventually(lambda: are_gone(children), within=SOON)
 
 
+async def test_a_handler_that_refuses_to_be_cancelled_does_not_keep_its_process(shop: Supervised) -> None:
+    process = shop.start("--shutdown-grace", "300ms")
+    job = await shop.jobs.deaf.enqueue()
+    await eventually(lambda: shop.journal("start"), within=20)
+
+    process.terminate()
+
+    assert await shop.exit_code() == 0
+    assert (await job.get()).state is State.AVAILABLE
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+async def test_a_process_that_is_stuck_is_killed_and_replaced(shop: Supervised) -> None:
+    await shop.started(processes=1)
+    [stuck] = shop.children()
+
+    stuck.suspend()
+    await eventually(lambda: "process.stuck" in shop.log(), within=90, every=0.5)
+
+    await shop.says("worker.started", times=2)
+    assert are_gone([stuck])
+
+
 async def test_ctrl_c_in_a_terminal_reaches_each_process_once(shop: Supervised) -> None:
     ours, theirs = os.openpty()
     try:
