@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass import Backoff, Context, Windlass, assembly
+from windlass.maintenance.loop import Maintenance
 from windlass.stores import postgres
 from windlass.wakeups.postgres import PostgresWakeups
 from windlass.wakeups.sqlite import SqliteWakeups
@@ -150,8 +151,15 @@ def shorten(settings: Settings) -> None:
     watchdog.GRACE = timedelta(seconds=settings.get("overtime", 1))
     if "patience" in settings:
         postgres.PATIENCE = dict.fromkeys(postgres.PATIENCE, settings["patience"])
+    if not settings.get("ticks", True):
+        Maintenance._until_next_tick = until_called  # type: ignore[method-assign]  # hears, and never looks by itself
     if not settings.get("hints", True):
         PostgresWakeups.listen = SqliteWakeups.listen = hear_nothing  # type: ignore[method-assign]  # a deaf worker
+
+
+async def until_called(duties: Maintenance) -> None:
+    await duties._called.wait()
+    duties._called.clear()
 
 
 async def hear_nothing(*_: object) -> None:

@@ -42,7 +42,7 @@ async def test_a_killed_workers_jobs_are_run_on_another_machine(shop: Workshop) 
 
 async def test_a_killed_workers_job_goes_on_at_once_on_the_same_machine(shop: Workshop) -> None:
     """Also that of a worker which has only just started: its neighbour waits neither for a lease nor for its tick."""
-    settings = {"concurrency": 1, "lease": "60s", "tick": 60, "leader_lease": 130}
+    settings = {"concurrency": 1, "lease": "60s", "ticks": False}
     heir = await shop.started_worker(**settings)
     await shop.enqueue("wait_for_file", path=str(shop.gate("first")))
     await eventually(lambda: shop.journal("start"), within=10)

@@ -42,6 +42,16 @@ async def test_a_job_of_another_process_starts_long_before_a_poll(shop: Workshop
         await eventually(lambda wanted=n + 1: len(shop.journal("end")) == wanted, within=5)
 
 
+async def test_a_job_in_a_queue_where_nobody_looked_starts_long_before_a_tick(shop: Workshop) -> None:
+    """On SQLite the hint is only that something changed."""
+    await shop.started_worker(ticks=False, poll_idle="60s", poll_busy="60s")
+
+    await shop.app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(queue="elsewhere"))
+
+    await shop.all_ended(1, within=10)
+    assert len(shop.journal("end")) == 1
+
+
 async def test_a_job_passed_over_while_its_waiter_was_noted_does_not_wait_for_a_poll(
     postgres_shop: Workshop,
 ) -> None:
