@@ -1,54 +1,59 @@
 """Durable background jobs for Python."""
 
-from windlass.app import Windlass
-from windlass.backoff import Backoff
-from windlass.classify import ErrorClass, Rules
-from windlass.client.diagnosis import Finding, Severity
-from windlass.context import Context, current
-from windlass.errors import (
-    Cancel,
-    ClaimLost,
-    Hopeless,
-    IdempotencyMismatch,
-    InvalidArguments,
-    InvalidBatch,
-    InvalidCursor,
-    InvalidJob,
-    InvalidPayload,
-    InvalidPolicy,
-    InvalidSettings,
-    JobCancelled,
-    JobDead,
-    JobFailed,
-    JobNotFound,
-    KeyTaken,
-    LetterChanged,
-    OutcomeUnknown,
-    ResultTimeout,
-    Retry,
-    RetryAfter,
-    SchemaMismatch,
-    Snooze,
-    StoreBusy,
-    StoreConflict,
-    StoreError,
-    StoreUnavailable,
-    SyncOnLoop,
-    UnknownKind,
-    WindlassError,
-    WrongDatabase,
-    WrongState,
-)
-from windlass.handle import JobHandle
-from windlass.handler import Handler, JobArgs
-from windlass.job import Attempt, Job, JobId
-from windlass.logs import configure as configure_logging
-from windlass.policy import ClassRule
-from windlass.profile import PriorityScale, Profile
-from windlass.records import DeadLetter, Decided, JobFilter, LetterFilter, LetterGroup
-from windlass.states import State
-from windlass.version import VERSION as __version__
-from windlass.worker.worker import Worker
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Loaded by name and not at once: who only imports an error, or asks for help, does not wait for database drivers.
+if TYPE_CHECKING:
+    from windlass.app import Windlass
+    from windlass.backoff import Backoff
+    from windlass.classify import ErrorClass, Rules
+    from windlass.client.diagnosis import Finding, Severity
+    from windlass.context import Context, current
+    from windlass.errors import (
+        Cancel,
+        ClaimLost,
+        Hopeless,
+        IdempotencyMismatch,
+        InvalidArguments,
+        InvalidBatch,
+        InvalidCursor,
+        InvalidJob,
+        InvalidPayload,
+        InvalidPolicy,
+        InvalidSettings,
+        JobCancelled,
+        JobDead,
+        JobFailed,
+        JobNotFound,
+        KeyTaken,
+        LetterChanged,
+        OutcomeUnknown,
+        ResultTimeout,
+        Retry,
+        RetryAfter,
+        SchemaMismatch,
+        Snooze,
+        StoreBusy,
+        StoreConflict,
+        StoreError,
+        StoreUnavailable,
+        SyncOnLoop,
+        UnknownKind,
+        WindlassError,
+        WrongDatabase,
+        WrongState,
+    )
+    from windlass.handle import JobHandle
+    from windlass.handler import Handler, JobArgs
+    from windlass.job import Attempt, Job, JobId
+    from windlass.logs import configure as configure_logging
+    from windlass.policy import ClassRule
+    from windlass.profile import PriorityScale, Profile
+    from windlass.records import DeadLetter, Decided, JobFilter, LetterFilter, LetterGroup
+    from windlass.states import State
+    from windlass.version import VERSION as __version__
+    from windlass.worker.worker import Worker
 
 __all__ = [
     "Attempt",
@@ -110,3 +115,69 @@ __all__ = [
     "configure_logging",
     "current",
 ]
+
+_HOMES = {
+    "windlass.app": ("Windlass",),
+    "windlass.backoff": ("Backoff",),
+    "windlass.classify": ("ErrorClass", "Rules"),
+    "windlass.client.diagnosis": ("Finding", "Severity"),
+    "windlass.context": ("Context", "current"),
+    "windlass.errors": (
+        "Cancel",
+        "ClaimLost",
+        "Hopeless",
+        "IdempotencyMismatch",
+        "InvalidArguments",
+        "InvalidBatch",
+        "InvalidCursor",
+        "InvalidJob",
+        "InvalidPayload",
+        "InvalidPolicy",
+        "InvalidSettings",
+        "JobCancelled",
+        "JobDead",
+        "JobFailed",
+        "JobNotFound",
+        "KeyTaken",
+        "LetterChanged",
+        "OutcomeUnknown",
+        "ResultTimeout",
+        "Retry",
+        "RetryAfter",
+        "SchemaMismatch",
+        "Snooze",
+        "StoreBusy",
+        "StoreConflict",
+        "StoreError",
+        "StoreUnavailable",
+        "SyncOnLoop",
+        "UnknownKind",
+        "WindlassError",
+        "WrongDatabase",
+        "WrongState",
+    ),
+    "windlass.handle": ("JobHandle",),
+    "windlass.handler": ("Handler", "JobArgs"),
+    "windlass.job": ("Attempt", "Job", "JobId"),
+    "windlass.logs": ("configure_logging",),
+    "windlass.policy": ("ClassRule",),
+    "windlass.profile": ("PriorityScale", "Profile"),
+    "windlass.records": ("DeadLetter", "Decided", "JobFilter", "LetterFilter", "LetterGroup"),
+    "windlass.states": ("State",),
+    "windlass.version": ("__version__",),
+    "windlass.worker.worker": ("Worker",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_CALLED_THERE = {"configure_logging": "configure", "__version__": "VERSION"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name where it lives, when it is first used."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOME_OF[name]), _CALLED_THERE.get(name, name))
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,9 +19,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Concatenate, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Unpack, overload
 
-from windlass.assembly import WorkerOptions, make_worker
 from windlass.client.building import Builder
 from windlass.client.client import Client, make_client
 from windlass.client.dead_letters import DeadLetters
@@ -34,8 +33,7 @@ from windlass.client.sync import SyncClient
 from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
 from windlass.configuration import read_settings
-from windlass.connect import Connections, open_connections
-from windlass.durations import Duration, duration
+from windlass.durations import Duration
 from windlass.env import SYSTEM, Env
 from windlass.events import Emit
 from windlass.handle import JobHandle
@@ -47,9 +45,11 @@ from windlass.policy import PolicyChange, PolicyFields
 from windlass.profile import DEFAULT, Profile
 from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn, describe
 from windlass.settings import hide_password
-from windlass.sizes import Size, megabytes
-from windlass.worker.processes import ProcessLimits
-from windlass.worker.worker import Worker
+from windlass.sizes import Size
+
+if TYPE_CHECKING:
+    from windlass.connect import Connections
+    from windlass.worker.worker import Worker
 
 
 @dataclass
@@ -220,6 +220,10 @@ class Windlass:
         poll_idle: Duration | None = None,
     ) -> Worker:
         """A worker for this application's handlers; `await worker.run()` on the loop they are to run on."""
+        # Loaded where work begins: a program that only enqueues needs none of it.
+        from windlass.assembly import WorkerOptions, length, make_worker, process_limits
+        from windlass.connect import open_connections
+
         self.settings.tell(self._emit)
         options = WorkerOptions(
             queues=self.settings.queues if queues is None else tuple(queues),
@@ -227,10 +231,10 @@ class Windlass:
             concurrency=concurrency,
             id_template=worker_id or self.settings.worker_id,
             worker_type=worker_type,
-            process_limits=_process_limits(process_max_jobs, process_max_memory),
-            shutdown_grace=_length("shutdown_grace", shutdown_grace),
-            poll_busy=_length("poll_busy", poll_busy),
-            poll_idle=_length("poll_idle", poll_idle),
+            process_limits=process_limits(process_max_jobs, process_max_memory),
+            shutdown_grace=length("shutdown_grace", shutdown_grace),
+            poll_busy=length("poll_busy", poll_busy),
+            poll_idle=length("poll_idle", poll_idle),
         )
         return make_worker(
             options,
@@ -306,6 +310,8 @@ class Windlass:
         return held
 
     def _make(self) -> _Open:
+        from windlass.connect import open_connections
+
         connections = open_connections(self.url, env=self._env, clock=self._clock)
         held: _Open
 
@@ -352,14 +358,6 @@ class Windlass:
             # What is open points back at its loop, so the entry would keep both for ever.
             self._open.pop(asyncio.get_running_loop(), None)
             await _close(held)
-
-
-def _length(name: str, value: Duration | None) -> timedelta | None:
-    return None if value is None else duration(value, field=name)
-
-
-def _process_limits(jobs: int | None, memory: Size | None) -> ProcessLimits:
-    return ProcessLimits(jobs, None if memory is None else megabytes(memory, field="process_max_memory"))
 
 
 async def _close(held: _Open) -> None:

@@ -18,6 +18,7 @@ from windlass.client.building import Builder
 from windlass.client.numbers import Numbers
 from windlass.configuration import Settings
 from windlass.connect import Connections, open_connections
+from windlass.durations import Duration, duration
 from windlass.env import Env
 from windlass.errors import InvalidPolicy, InvalidSettings
 from windlass.events import Emit
@@ -33,6 +34,7 @@ from windlass.profile import DEFAULT
 from windlass.records import KindRecord, NewWorker, Wanted
 from windlass.registry import HandlerSpec, Registry
 from windlass.settlement import Settlement, settle
+from windlass.sizes import Size, megabytes
 from windlass.stores.contract import Kinds, Stores
 from windlass.version import VERSION
 from windlass.worker.identity import boot_id, worker_id
@@ -54,6 +56,16 @@ class WorkerOptions:
     process_limits: ProcessLimits = field(default_factory=ProcessLimits)
     poll_busy: timedelta | None = None
     poll_idle: timedelta | None = None
+
+
+def length(name: str, value: Duration | None) -> timedelta | None:
+    """An option that is a length of time; None leaves it to the policy."""
+    return None if value is None else duration(value, field=name)
+
+
+def process_limits(jobs: int | None, memory: Size | None) -> ProcessLimits:
+    """When a process for handlers has been used enough."""
+    return ProcessLimits(jobs, None if memory is None else megabytes(memory, field="process_max_memory"))
 
 
 def make_worker(

@@ -321,3 +321,31 @@ def text_of(path: Path) -> str:
         return path.read_text()
     except UnicodeDecodeError:
         return ""
+
+
+@pytest.mark.parametrize(
+    ("program", "unwanted"),
+    [
+        ("import windlass", {"asyncio", "asyncpg", "msgspec", "windlass.app"}),
+        (
+            "from windlass import Windlass; Windlass()",
+            {"asyncpg", "psutil", "windlass.assembly", "windlass.connect"},
+        ),
+        (
+            "import windlass.cli.commands",
+            {"asyncio", "asyncpg", "windlass.app", "windlass.records"},
+        ),
+    ],
+)
+def test_what_is_not_needed_is_not_loaded(program: str, unwanted: set[str]) -> None:
+    """A command that prints help, or a program that imports an error, does not wait for database drivers."""
+    asked = f"{program}\nimport sys\nprint(*sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+
+    assert unwanted & set(done.stdout.split()) == set()
+
+
+def test_every_public_name_is_found_where_it_lives() -> None:
+    assert {name for name in windlass.__all__ if not hasattr(windlass, name)} == set()
+    assert set(windlass.__all__) <= set(dir(windlass))

@@ -16,6 +16,7 @@ import pytest
 
 import windlass
 from windlass import errors
+from windlass.options import JobOptions
 from windlass.policy import Policy
 from windlass.policy_fields import ABOUT
 from windlass.states import State
@@ -164,7 +165,7 @@ def test_every_public_name_is_documented() -> None:
 
 def test_every_option_of_a_job_is_documented() -> None:
     table = page("guides/enqueue.md")
-    missing = [field.name for field in fields(windlass.options.JobOptions) if f"`{field.name}`" not in table]
+    missing = [field.name for field in fields(JobOptions) if f"`{field.name}`" not in table]
 
     assert missing == []
 

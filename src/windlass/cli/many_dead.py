@@ -12,10 +12,10 @@ from windlass import codec
 from windlass.cli.session import Session
 from windlass.durations import duration
 from windlass.errors import InvalidJob, InvalidPayload
-from windlass.records import Decided, LetterFilter
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
+    from windlass.records import Decided, LetterFilter
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="Only jobs of this kind.")]
 QueueOption = Annotated[str | None, typer.Option("--queue", help="Only jobs of this queue.")]
@@ -70,6 +70,8 @@ class Many:
 
     def filters(self) -> LetterFilter:
         """The same as the client takes it."""
+        from windlass.records import LetterFilter
+
         return LetterFilter(
             kind=self.kind,
             queue=self.queue,
