@@ -13,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help setup demo test test-slow check fix bench-quick clean
+.PHONY: help setup demo test test-slow simulate check fix bench-quick clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -28,6 +28,11 @@ test: $(VENV)/.installed-dev ## Run the tests, without the slow ones
 
 test-slow: $(VENV)/.installed-dev ## Run only the slow tests
 	$(BIN)/python -m pytest -q -m slow
+
+# One run again: make simulate SEED=17. Everything that happened in it: make simulate SEED=17 ARGS=--trace
+SEED ?= 0
+simulate: $(VENV)/.installed-dev ## Run one simulation again (SEED=17), or many (SEED=0 ARGS="--count 500")
+	@PYTHONPATH=tests $(BIN)/python -m simulation --seed $(SEED) $(ARGS)
 
 check: $(VENV)/.installed-dev ## Lint, format, types, import directions, generated code
 	$(BIN)/ruff check .

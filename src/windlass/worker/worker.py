@@ -129,6 +129,17 @@ class Worker:
             thread.join(timeout=5)
             self._runner.close()
 
+    async def run_on_one_loop(self) -> None:
+        """Work until stopped, with engine and handlers on the running loop: for simulations, where nothing blocks."""
+        loop = asyncio.get_running_loop()
+        self._runner.use_loop(loop)
+        self._handlers = HandlersLoop(loop, threading.get_ident())
+        try:
+            await self._engine()
+        finally:
+            self.started.set()
+            self._runner.close()
+
     def stop(self, *, grace: timedelta | None = None) -> None:
         """Claim no more, let running jobs finish, give the rest back; callable from any thread or signal handler.
 
