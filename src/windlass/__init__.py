@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from windlass.errors import (
         Cancel,
         ClaimLost,
+        FieldRefused,
         Hopeless,
         IdempotencyMismatch,
         InvalidArguments,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from windlass.logs import configure as configure_logging
     from windlass.policy import ClassRule
     from windlass.profile import PriorityScale, Profile
+    from windlass.promotion import Promoted, References
     from windlass.records import DeadLetter, Decided, JobFilter, LetterFilter, LetterGroup
     from windlass.states import State
     from windlass.version import VERSION as __version__
@@ -65,6 +67,7 @@ __all__ = [
     "DeadLetter",
     "Decided",
     "ErrorClass",
+    "FieldRefused",
     "Finding",
     "Handler",
     "Hopeless",
@@ -92,6 +95,8 @@ __all__ = [
     "OutcomeUnknown",
     "PriorityScale",
     "Profile",
+    "Promoted",
+    "References",
     "ResultTimeout",
     "Retry",
     "RetryAfter",
@@ -125,6 +130,7 @@ _HOMES = {
     "windlass.errors": (
         "Cancel",
         "ClaimLost",
+        "FieldRefused",
         "Hopeless",
         "IdempotencyMismatch",
         "InvalidArguments",
@@ -162,6 +168,7 @@ _HOMES = {
     "windlass.logs": ("configure_logging",),
     "windlass.policy": ("ClassRule",),
     "windlass.profile": ("PriorityScale", "Profile"),
+    "windlass.promotion": ("Promoted", "References"),
     "windlass.records": ("DeadLetter", "Decided", "JobFilter", "LetterFilter", "LetterGroup"),
     "windlass.states": ("State",),
     "windlass.version": ("__version__",),

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
+    Awaitable,
     Callable,
     Coroutine,
     Iterator,
@@ -16,7 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Unpack, overload
@@ -27,7 +28,9 @@ from windlass.client.dead_letters import DeadLetters
 from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs
 from windlass.client.joining import SyncEnqueuing
+from windlass.client.lookup import AppLookup
 from windlass.client.overrides import Overrides
+from windlass.client.promoted import PromotedFields
 from windlass.client.queues import Queues
 from windlass.client.sync import SyncClient
 from windlass.client.sync_loop import SyncLoop
@@ -38,11 +41,11 @@ from windlass.env import SYSTEM, Env
 from windlass.events import Emit
 from windlass.handle import JobHandle
 from windlass.handler import AsyncHandler, C, JobDecorator, P, PlainHandler, R, job_decorator
-from windlass.job import Job, JobId
 from windlass.logs import log_event
 from windlass.options import JobOptions
 from windlass.policy import PolicyChange, PolicyFields
 from windlass.profile import DEFAULT, Profile
+from windlass.promotion import Promoted
 from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn, describe
 from windlass.settings import hide_password
 from windlass.sizes import Size
@@ -72,6 +75,7 @@ class _Given:
     policy: PolicyChange | None
     runs_in: RunsIn | None
     aliases: tuple[str, ...]
+    promote: Sequence[str | Promoted]
 
 
 class Windlass:
@@ -100,6 +104,7 @@ class Windlass:
         self._builder = Builder(profile, env, self.settings.policy)
         self._env, self._emit = env, emit
         self._clock: Callable[[], datetime] | None = None
+        self._also: Callable[[Connections], Awaitable[None]] | None = None
         self._open: MutableMapping[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
         self._sync_loop = SyncLoop(self.close)
@@ -130,6 +135,7 @@ class Windlass:
         queue: str = DEFAULT_QUEUE,
         runs_in: RunsIn | None = None,
         aliases: Sequence[str] = (),
+        promote: Sequence[str | Promoted] = (),
         **policy: Unpack[PolicyFields],
     ) -> JobDecorator: ...
 
@@ -142,14 +148,17 @@ class Windlass:
         queue: str = DEFAULT_QUEUE,
         runs_in: RunsIn | None = None,
         aliases: Sequence[str] = (),
+        promote: Sequence[str | Promoted] = (),
         **policy: Any,
     ) -> Any:
         """Register a function as the handler of a kind.
 
         The kind is the function's name unless given. Policy fields (`timeout`, `max_attempts`, `backoff`, …) become
-        the kind's own. `aliases` are former names whose jobs it still runs.
+        the kind's own. `aliases` are former names whose jobs it still runs. `promote` names arguments that become
+        indexed columns.
         """
-        given = _Given(kind, queue, PolicyChange(dict(policy)) if policy else None, runs_in, tuple(aliases))
+        own = PolicyChange(dict(policy)) if policy else None
+        given = _Given(kind, queue, own, runs_in, tuple(aliases), promote)
         decorate = job_decorator(lambda handler: self._register(handler, given), self)
         return decorate if function is None else decorate(function)
 
@@ -161,14 +170,17 @@ class Windlass:
             policy=given.policy,
             runs_in=given.runs_in,
             aliases=given.aliases,
+            promote=given.promote,
         )
         # Resolved once now, so that numbers that do not fit are refused where they were written.
         self._builder.policy_of(spec, spec.queue)
         return self.registry.add(spec)
 
-    def declare(self, kind: str, *, queue: str = DEFAULT_QUEUE) -> None:
+    def declare(
+        self, kind: str, *, queue: str = DEFAULT_QUEUE, promote: Sequence[str | Promoted] = ()
+    ) -> None:
         """Make known a kind that another program handles, so that it can be enqueued here by name."""
-        self.registry.declare(kind, queue=queue)
+        self.registry.declare(kind, queue=queue, promote=promote)
 
     @property
     def jobs(self) -> Jobs:
@@ -199,6 +211,11 @@ class Windlass:
     def overrides(self) -> Overrides:
         """Change numbers of queues and kinds while everything runs."""
         return self._here().client.overrides
+
+    @property
+    def promoted(self) -> PromotedFields:
+        """Make, check and fill the columns of promoted fields."""
+        return self._here().client.promoted
 
     @property
     def connections(self) -> Connections:
@@ -262,12 +279,16 @@ class Windlass:
             await task
 
     @contextmanager
-    def moved(self, url: str, *, clock: Callable[[], datetime]) -> Iterator[None]:
+    def moved(
+        self, url: str, *, clock: Callable[[], datetime], also: Callable[[Connections], Awaitable[None]]
+    ) -> Iterator[None]:
         """Use another database, by a clock of the caller's, while the block lasts; made for `windlass.testing`.
 
-        What is open stays open for afterwards; what the block opens is the caller's to close.
+        What is open stays open for afterwards; what the block opens is the caller's to close. `also` is done with
+        the tables before anything else.
         """
         kept = vars(self).copy()
+        self._also = also
         self.url, self._clock, self._env = url, clock, replace(self._env, wall=clock)
         self._builder = Builder(self.profile, self._env, self.settings.policy)
         # Not weak: the caller must find everything to close, also where a loop has ended meanwhile.
@@ -332,7 +353,7 @@ class Windlass:
             connections.wakeups,
             registry=self.registry,
             builder=self._builder,
-            lookup=_Lookup(self),
+            lookup=AppLookup(self, lambda: self._sync_loop),
             joiner=connections.joining(ready),
             secret=secret,
             env=self._env,
@@ -343,6 +364,8 @@ class Windlass:
     async def _prepare(self, held: _Open) -> None:
         try:
             await held.connections.prepare()
+            if self._also is not None:
+                await self._also(held.connections)
         except BaseException:
             # Tried again by the next call: the database may be there by then.
             held.ready = None
@@ -370,29 +393,3 @@ async def _first(started: Any, task: asyncio.Task[None]) -> None:
     await asyncio.wait([waiting, task], return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()
-
-
-@dataclass(frozen=True)
-class _Lookup:
-    """Lets a handle ask about its job from whichever loop it is awaited on."""
-
-    app: Windlass = field(repr=False)
-
-    async def result_text(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
-        return await self.app.jobs.waiter.result_text(job_id, timeout=timeout)
-
-    async def get(self, job_id: JobId) -> Job:
-        return await self.app.jobs.get(job_id)
-
-    async def cancel(self, job_id: JobId, *, reason: str) -> None:
-        await self.app.jobs.cancel(job_id, reason=reason)
-
-    def result_text_sync(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
-        run = self.app._sync_loop.run
-        return run(lambda: self.result_text(job_id, timeout=timeout), name="result_sync")
-
-    def get_sync(self, job_id: JobId) -> Job:
-        return self.app._sync_loop.run(lambda: self.get(job_id), name="get_sync")
-
-    def cancel_sync(self, job_id: JobId, *, reason: str) -> None:
-        self.app._sync_loop.run(lambda: self.cancel(job_id, reason=reason), name="cancel_sync")

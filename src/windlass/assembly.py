@@ -15,6 +15,7 @@ import msgspec
 import psutil
 
 from windlass.client.building import Builder
+from windlass.client.declaring import record_of
 from windlass.client.numbers import Numbers
 from windlass.configuration import Settings
 from windlass.connect import Connections, open_connections
@@ -29,7 +30,7 @@ from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.rescuer import Rescuer
 from windlass.outcome import Outcome
-from windlass.policy import Policy, PolicyChange, for_job, from_json, resolve, to_json
+from windlass.policy import Policy, for_job, from_json, resolve
 from windlass.profile import DEFAULT
 from windlass.records import KindRecord, NewWorker, Wanted
 from windlass.registry import HandlerSpec, Registry
@@ -86,7 +87,7 @@ def make_worker(
         new_id=lambda: worker_id(options.id_template, os.environ, env.new_id()),
         describe=lambda name: _describe(name, specs, options, options.concurrency or general.concurrency),
         registry=registry,
-        kinds=tuple(_record(spec, policies[spec.kind]) for spec in specs),
+        kinds=tuple(record_of(spec, policies[spec.kind], builder.profile) for spec in specs),
         wanted=lambda routes: _wanted(specs, options.queues, routes, numbers),
         use_overrides=numbers.use,
         decide=lambda claim, outcome: _decide(claim, outcome, registry, numbers, env),
@@ -282,18 +283,6 @@ def _stored_policy(record: KindRecord) -> Policy:
         return resolve(from_json(msgspec.json.encode(record.policy).decode()))
     except InvalidPolicy:
         return resolve()
-
-
-def _record(spec: HandlerSpec, policy: Policy) -> KindRecord:
-    return KindRecord(
-        kind=spec.kind,
-        queue=spec.queue,
-        policy=msgspec.json.decode(to_json(PolicyChange.of(policy)) or "{}"),
-        arguments=spec.schema,
-        fingerprint=spec.fingerprint,
-        description=spec.description or None,
-        declared_by=f"{socket.gethostname()} {VERSION}",
-    )
 
 
 def _describe(name: str, specs: Sequence[HandlerSpec], options: WorkerOptions, concurrency: int) -> NewWorker:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from windlass.env import Env
 from windlass.errors import InvalidSettings, SchemaMismatch
+from windlass.promotion import Promotion
 from windlass.settings import hide_password
 from windlass.stores import migrate
 from windlass.stores.audit import AuditStore
@@ -25,6 +26,8 @@ from windlass.stores.joining.sqlite import SqliteHome
 from windlass.stores.kinds import KindStore
 from windlass.stores.overrides import OverrideStore
 from windlass.stores.postgres import Postgres
+from windlass.stores.promoted import PromotedStore
+from windlass.stores.promoted import script as promoted_script
 from windlass.stores.queues import QueueStore
 from windlass.stores.ready import ReadyLane
 from windlass.stores.sqlite import Sqlite
@@ -70,6 +73,7 @@ def stores_on(lane: Lane) -> Stores:
         audit=AuditStore(lane),
         insights=InsightStore(lane),
         overrides=OverrideStore(lane),
+        promoted=PromotedStore(lane),
     )
 
 
@@ -134,9 +138,10 @@ class Connections:
         await migrate.require_current(self.database)
         return [str(difference) for difference in await migrate.drift(self.database)]
 
-    def script(self) -> str:
-        """All migrations as SQL, to read or to run by hand."""
-        return migrate.script(self.database.dialect)
+    def script(self, promotions: Sequence[Promotion] = ()) -> str:
+        """All migrations as SQL, to read or to run by hand, and what promoted fields need."""
+        dialect = self.database.dialect
+        return migrate.script(dialect) + promoted_script(dialect, promotions)
 
     async def secret(self) -> bytes:
         """A secret of this installation, made when first asked for."""

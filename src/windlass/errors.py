@@ -4,6 +4,7 @@ WindlassError
 ├── InvalidJob                 the caller's data is refused; nothing was stored
 │   ├── InvalidPayload         arguments or result cannot be kept as JSON
 │   ├── InvalidArguments       arguments do not fit the handler's signature
+│   ├── FieldRefused           a promoted field's value does not fit its column, or points at nothing
 │   ├── UnknownKind            no such kind is registered or known to the database
 │   └── IdempotencyMismatch    the key was used for a different job
 ├── InvalidPolicy              a number or option outside its range
@@ -233,6 +234,14 @@ class StoreBusy(StoreError):
 
 class StoreConflict(StoreError):
     """A unique index refused a row."""
+
+
+class FieldRefused(InvalidJob, StoreError):
+    """The database refused a promoted field, and with it the job; `field` names it."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"job refused: promoted field {field!r} {problem}")
+        self.field, self.problem = field, problem
 
 
 class SchemaMismatch(StoreError):

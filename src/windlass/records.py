@@ -124,6 +124,8 @@ class JobFilter:
     parent_id: JobId | None = None
     created_from: datetime | None = None
     created_to: datetime | None = None
+    promoted: Mapping[str, Any] | None = None
+    """Values of promoted fields by their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,6 +283,16 @@ class KindRecord:
     declared_by: str | None = None
     updated_at: datetime | None = None
     conflict: dict[str, Any] | None = None
+    promoted: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What became of the promoted fields of some jobs; `last` is where to go on, None at the end."""
+
+    filled: int
+    problems: dict[JobId, str]
+    last: JobId | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -13,6 +13,7 @@ import msgspec
 from windlass import codec
 from windlass.errors import InvalidArguments, InvalidPayload, InvalidSettings, UnknownKind
 from windlass.policy import PolicyChange, to_json
+from windlass.promotion import Promoted, PromotedField, problem, refuse_disagreement, resolve
 from windlass.signature import Signature, read_signature
 
 RunsIn = Literal["loop", "thread", "process"]
@@ -34,6 +35,7 @@ class HandlerSpec:
     runs_in: RunsIn = "loop"
     description: str = ""
     aliases: tuple[str, ...] = ()
+    promoted: tuple[PromotedField, ...] = ()
 
     @property
     def is_declared_only(self) -> bool:
@@ -57,8 +59,14 @@ class HandlerSpec:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when kind, queue, policy or arguments change; tells two releases apart."""
-        options = {"queue": self.queue, "policy": to_json(self.policy), "schema": self.schema}
+        """Changes when kind, queue, policy, arguments or promoted fields change; tells two releases apart."""
+        options: dict[str, Any] = {
+            "queue": self.queue,
+            "policy": to_json(self.policy),
+            "schema": self.schema,
+        }
+        if self.promoted:
+            options["promoted"] = [str(field) for field in self.promoted]
         return codec.fingerprint(self.kind, "{}", options)
 
     @cached_property
@@ -74,10 +82,20 @@ class HandlerSpec:
         if self.signature is None:
             if args:
                 raise InvalidArguments(self.kind, "a declared kind takes keyword arguments only")
-            return codec.encode(dict(kwargs), limit_bytes=self._max_payload_bytes)
+            text = codec.encode(dict(kwargs), limit_bytes=self._max_payload_bytes)
+            return self._promotable(text) if self.promoted else text
         given = self._by_name(self.signature, args, kwargs)
         text = codec.encode(given, limit_bytes=self._max_payload_bytes)
         self._check_types(self.signature, given, text)
+        return self._promotable(text) if self.promoted else text
+
+    def _promotable(self, text: str) -> str:
+        """The arguments, if every promoted field among them fits its column."""
+        arguments = codec.decode(text)
+        for promoted in self.promoted:
+            wrong = problem(promoted, arguments.get(promoted.field))
+            if wrong is not None:
+                raise InvalidArguments(self.kind, wrong, field=promoted.field)
         return text
 
     def _by_name(
@@ -151,6 +169,7 @@ def describe(
     policy: PolicyChange | None = None,
     runs_in: RunsIn | None = None,
     aliases: tuple[str, ...] = (),
+    promote: Sequence[str | Promoted] = (),
     names: Mapping[str, Any] | None = None,
 ) -> HandlerSpec:
     """Read a function as a handler; raises InvalidSettings if it cannot be one.
@@ -178,6 +197,7 @@ def describe(
         runs_in=runs_in,
         description=_first_line(function.__doc__),
         aliases=tuple(codec.check_name("aliases", alias) for alias in aliases),
+        promoted=resolve(kind, promote, signature.annotations) if promote else (),
     )
 
 
@@ -196,16 +216,26 @@ class Registry:
                 raise InvalidSettings(
                     f"the kind {name!r} is taken by {_origin(other)}: give {_origin(spec)} another name"
                 )
+        for promoted in spec.promoted:
+            for known in self._by_kind.values():
+                for same in known.promoted:
+                    refuse_disagreement(spec.kind, promoted, known.kind, same)
         self._by_kind[spec.kind] = spec
         self._by_name.update(dict.fromkeys((spec.kind, *spec.aliases), spec))
         return spec
 
     def declare(
-        self, kind: str, *, queue: str = DEFAULT_QUEUE, policy: PolicyChange | None = None
+        self,
+        kind: str,
+        *,
+        queue: str = DEFAULT_QUEUE,
+        policy: PolicyChange | None = None,
+        promote: Sequence[str | Promoted] = (),
     ) -> HandlerSpec:
         """Make known a kind that another process handles, so that it can be enqueued here."""
-        queue = codec.check_name("queue", queue)
-        return self.add(HandlerSpec(kind=codec.check_name("kind", kind), queue=queue, policy=policy))
+        kind, queue = codec.check_name("kind", kind), codec.check_name("queue", queue)
+        promoted = resolve(kind, promote, None)
+        return self.add(HandlerSpec(kind=kind, queue=queue, policy=policy, promoted=promoted))
 
     def get(self, kind: str) -> HandlerSpec:
         """The kind of this name or retired name; raises UnknownKind with the nearest names."""

@@ -25,6 +25,7 @@ class Signature:
     positional: tuple[str, ...]
     text_names: tuple[str, ...]
     """Parameters annotated as plain text."""
+    annotations: Mapping[str, Any]
     defaults: Mapping[str, Any]
     is_async: bool
     wants_context: bool
@@ -75,6 +76,7 @@ def read_signature(function: Callable[..., Any], *, names: Mapping[str, Any] | N
     return Signature(
         names=tuple(parameter.name for parameter in parameters),
         positional=tuple(item.name for item in parameters if item.kind is not inspect.Parameter.KEYWORD_ONLY),
+        annotations={parameter.name: hints.get(parameter.name, Any) for parameter in parameters},
         text_names=tuple(item.name for item in parameters if hints.get(item.name) is str),
         defaults={item.name: item.default for item in parameters if item.default is not _ABSENT},
         is_async=inspect.iscoroutinefunction(function),

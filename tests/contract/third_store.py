@@ -12,11 +12,11 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from windlass.errors import StoreConflict, StoreError
+from windlass.errors import FieldRefused, StoreConflict, StoreError
 from windlass.stores.database import Connection, Lane, Migration, Row, Values
 from windlass.stores.sqlite import DIALECT
 
@@ -78,6 +78,9 @@ class Ledger:
                 bound = {value: stored(given[value]) for value in statement.values}
                 found += [dict(record) for record in self._driver.execute(statement.sql, bound).fetchall()]
         except sqlite3.IntegrityError as error:
+            if str(error).startswith("promoted field "):
+                _, _, field, problem = str(error).split(" ", 3)
+                raise FieldRefused(field, problem) from error
             raise (StoreConflict if "UNIQUE" in str(error) else StoreError)(f"refused: {error}") from error
         except sqlite3.Error as error:
             raise StoreError(f"refused: {error}") from error
@@ -123,6 +126,8 @@ def stored(value: Any) -> Any:
             return value // MICROSECOND
         case datetime():
             return (value - EPOCH) // MICROSECOND
+        case date():
+            return value.isoformat()
         case list() | tuple():
             return json.dumps([stored(item) for item in value])
         case _:

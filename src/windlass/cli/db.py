@@ -9,6 +9,7 @@ import typer
 
 from windlass.cli import printing
 from windlass.cli.session import Session, command
+from windlass.client.wording import counted
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
@@ -22,17 +23,20 @@ def migrate(
     session: Session,
     sql: Annotated[bool, typer.Option("--sql", help="Print the SQL instead of running it.")] = False,
 ) -> None:
-    """Bring the tables up to this release; safe to run twice and while workers run."""
+    """Bring the tables up to this release; safe to run twice and while workers run.
+
+    With --app also what the application's promoted fields need.
+    """
     app = session.application(creates=True)
 
     async def script(app: Windlass) -> str:
-        return app.connections.script()
+        return app.connections.script(app.promoted.declared())
 
     if sql:
         text = session.run(script, app=app)
         session.show({"sql": text}, lambda: _write(text))
         return
-    applied = session.run(lambda app: app.connections.migrate(), app=app)
+    applied = session.run(migrated, app=app)
 
     def view() -> None:
         for name in applied:
@@ -45,8 +49,15 @@ def migrate(
 @db.command()
 @command
 def check(session: Session) -> None:
-    """Compare the tables with those of this release; exit code 1 when they differ."""
-    drift = session.run(lambda app: app.connections.drift())
+    """Compare the tables with those of this release; exit code 1 when they differ.
+
+    With --app also with what the application's promoted fields need.
+    """
+
+    async def differences(app: Windlass) -> list[str]:
+        return [*await app.connections.drift(), *await app.promoted.drift()]
+
+    drift = session.run(differences)
 
     def view() -> None:
         for line in drift:
@@ -57,6 +68,30 @@ def check(session: Session) -> None:
     session.show({"drift": drift}, view)
     if drift:
         raise typer.Exit(1)
+
+
+@db.command()
+@command
+def fill(
+    session: Session,
+    chunk: Annotated[int, typer.Option(min=1, max=10_000, help="How many jobs to look at at once.")] = 500,
+) -> None:
+    """Fill the promoted fields of jobs that were stored before; exit code 1 when some cannot be filled."""
+    done = session.run(lambda app: app.promoted.fill(chunk=chunk))
+
+    def view() -> None:
+        for job_id, problem in done.problems.items():
+            printing.line(f"{job_id}: {problem}", style="red")
+        printing.line(f"Filled the promoted fields of {counted(done.filled, 'job')}.", style="green")
+
+    session.show({"filled": done.filled, "problems": done.problems}, view)
+    if done.problems:
+        raise typer.Exit(1)
+
+
+async def migrated(app: Windlass) -> list[str]:
+    """Bring the tables up to this release, and to what the application promotes; returns what was done."""
+    return [*await app.connections.migrate(), *await app.promoted.migrate()]
 
 
 def _write(text: str) -> None:

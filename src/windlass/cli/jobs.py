@@ -28,13 +28,25 @@ def jobs(
     tenant: Annotated[str | None, typer.Option(help="Only jobs of this tenant.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
     worker: Annotated[str | None, typer.Option(help="Only jobs of the worker with this id.")] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Only jobs with this in a promoted field; may be repeated."),
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 20,
     cursor: Annotated[str | None, typer.Option(help="Go on where another list ended.")] = None,
 ) -> None:
     """List jobs, newest first."""
     from windlass.records import JobFilter
 
-    filters = JobFilter(state=state, kind=kind, queue=queue, tenant=tenant, tag=tag, worker=worker)
+    filters = JobFilter(
+        state=state,
+        kind=kind,
+        queue=queue,
+        tenant=tenant,
+        tag=tag,
+        worker=worker,
+        promoted=_promoted(field or []),
+    )
     page = session.run(lambda app: app.jobs.search(filters, cursor=cursor, limit=limit))
 
     def view() -> None:
@@ -46,6 +58,14 @@ def jobs(
             printing.note(f"There are more: repeat the command with --cursor {page.cursor}")
 
     session.show({"jobs": page.jobs, "cursor": page.cursor}, view)
+
+
+def _promoted(fields: Sequence[str]) -> dict[str, str] | None:
+    split = [text.partition("=") for text in fields]
+    for name, equals, _ in split:
+        if not (name and equals):
+            raise typer.BadParameter(f"{name!r} must be NAME=VALUE", param_hint="--field")
+    return {name: value for name, _, value in split} or None
 
 
 def _table(jobs: Sequence[Job]) -> None:

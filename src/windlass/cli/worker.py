@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windlass.cli import printing
+from windlass.cli.db import migrated
 from windlass.cli.session import Session, command
 from windlass.cli.supervise import NO_WISHES, STOPPING, Wishes, supervise, worker_command
 from windlass.client.wording import counted, listed
@@ -189,7 +190,7 @@ def _work(session: Session, application: str, chosen: Chosen, supervised: str | 
     )
     _stop_on_signals(made, is_told=_number(supervised) is None)
     if chosen.migrate:
-        session.run(lambda app: app.connections.migrate(), app=app)
+        session.run(migrated, app=app)
     _introduce(made, app, chosen, is_document=session.as_json)
     if tether is not None:
         tether.hold(made, app.url)

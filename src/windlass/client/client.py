@@ -13,6 +13,7 @@ from windlass.client.doctor import Doctor
 from windlass.client.jobs import Jobs
 from windlass.client.joining import Joiner
 from windlass.client.overrides import Overrides
+from windlass.client.promoted import PromotedFields
 from windlass.client.queues import Queues
 from windlass.client.waiting import Waiter
 from windlass.client.workers import Workers
@@ -33,6 +34,7 @@ class Client:
     workers: Workers
     doctor: Doctor
     overrides: Overrides
+    promoted: PromotedFields
 
     async def close(self) -> None:
         """Store what was handed in, and stop waiting for hints."""
@@ -58,6 +60,7 @@ def make_client(
             lambda: enqueuing.enqueue(batch), what="enqueue", ids=[job.id for job in batch], env=env
         )
     )
+    promoted = PromotedFields(stores, registry, builder)
     jobs = Jobs(
         stores=stores,
         registry=registry,
@@ -67,9 +70,9 @@ def make_client(
         waiter=Waiter(stores.jobs, wakeups, env),
         lookup=lookup,
         joiner=joiner,
+        promoted=promoted,
         secret=secret,
         env=env,
     )
-    return Client(
-        jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), Doctor(stores, wakeups), Overrides(jobs)
-    )
+    doctor = Doctor(stores, wakeups, promoted)
+    return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), doctor, Overrides(jobs), promoted)

@@ -12,6 +12,8 @@ from windlass.client.arguments import job_id as to_id
 from windlass.client.database_findings import lost_hints, no_hints
 from windlass.client.diagnosis import Facts, Surroundings, diagnose, schema_drift, worst_first
 from windlass.client.findings import Finding
+from windlass.client.promoted import PromotedFields
+from windlass.client.promoted_findings import promoted_drift, promoted_unfilled
 from windlass.client.reasons import MOST_AHEAD, Situation, reasons
 from windlass.client.wording import MOST_COUNTED
 from windlass.errors import JobNotFound, SchemaMismatch
@@ -31,18 +33,32 @@ class Doctor:
 
     stores: Stores
     wakeups: Wakeups | None = None
+    promoted: PromotedFields | None = None
 
     async def check(self) -> list[Finding]:
         """Everything worth knowing, the worst first; empty when there is nothing to report."""
         drift = schema_drift(await self.stores.insights.drift())
         try:
-            found = diagnose(await self._facts())
-            return [*drift, *worst_first([*found, *await self._hints()])]
+            found = [*diagnose(await self._facts()), *await self._promotions(), *await self._hints()]
+            return [*drift, *worst_first(found)]
         except SchemaMismatch:
             if not drift:
                 raise
             # Without its tables nothing else can be looked at, and the drift says which are missing.
             return drift
+
+    async def _promotions(self) -> list[Finding]:
+        if self.promoted is None:
+            return []
+        lines = await self.promoted.drift()
+        if lines:
+            # Without their columns there is nothing to look for in them.
+            return promoted_drift(lines)
+        unfilled = {
+            promotion.kind: await self.stores.promoted.unfilled(promotion, newest=NEWEST)
+            for promotion in await self.promoted.known()
+        }
+        return promoted_unfilled(unfilled)
 
     async def why(self, job_id: UUID | str) -> list[str]:
         """Why the job does not run now, in sentences, the decisive one first; raises JobNotFound."""

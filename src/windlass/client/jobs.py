@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from windlass.client.building import Builder
 from windlass.client.certainty import until_certain
 from windlass.client.coalescer import Coalescer
 from windlass.client.joining import Joinable, Joiner
+from windlass.client.promoted import PromotedFields
 from windlass.client.waiting import Waiter
 from windlass.durations import duration
 from windlass.env import Env
@@ -57,6 +59,7 @@ class Jobs:
     waiter: Waiter
     lookup: Lookup
     joiner: Joiner
+    promoted: PromotedFields
     secret: Callable[[], Awaitable[bytes]]
     env: Env
     routes: set[tuple[str, str]] = field(default_factory=set)
@@ -79,6 +82,8 @@ class Jobs:
         """Store one job outside of any transaction of the caller's."""
         job = self.builder.build(spec, args_text, options)
         await self._add_routes([(job.queue, spec)])
+        if spec.promoted:
+            await self.promoted.require([spec])
         if job.is_keyed:
             stored = (await self._certainly_keyed([job]))[0]
         else:
@@ -111,6 +116,7 @@ class Jobs:
         """Store many jobs outside of any transaction of the caller's."""
         jobs = self.build_all(calls)
         await self._add_routes([(job.queue, call.spec) for job, call in zip(jobs, calls, strict=True)])
+        await self.promoted.require([call.spec for call in calls if call.spec.promoted])
         if any(job.is_keyed for job in jobs):
             stored = await self._certainly_keyed(jobs)
         else:
@@ -125,6 +131,7 @@ class Jobs:
         sent = [(job.queue, spec) for job, spec in zip(jobs, specs, strict=True)]
         if not self.joiner.carries_routes:
             await self._add_routes(sent)
+        await self.promoted.require(specs)
         routes = sorted({(queue, spec.kind) for queue, spec in sent if queue != spec.queue})
         loop = asyncio.get_running_loop()
 
@@ -148,9 +155,13 @@ class Jobs:
         """A page of jobs, newest first."""
         filters = filters or JobFilter()
         limit = max(1, min(limit, LARGEST_PAGE))
+        search = self.stores.jobs.search
+        if filters.promoted:
+            table, values = await self.promoted.located(filters.promoted)
+            filters, search = replace(filters, promoted=values), partial(self.stores.promoted.search, table)
         secret = await self.secret()
         before = None if cursor is None else cursors.read(secret, filters, cursor)
-        found = await self.stores.jobs.search(filters, before=before, limit=limit + 1)
+        found = await search(filters, before=before, limit=limit + 1)
         page = found[:limit]
         more = cursors.write(secret, filters, page[-1].id) if len(found) > limit else None
         return Page(page, more)

@@ -32,6 +32,7 @@ from windlass.stores.letters_contract import DeadLetters as DeadLetters
 from windlass.stores.operating import AuditTrail as AuditTrail
 from windlass.stores.operating import Insights as Insights
 from windlass.stores.operating import Overrides as Overrides
+from windlass.stores.promoted_contract import PromotedFields
 
 
 class Enqueuing(Protocol):
@@ -271,3 +272,4 @@ class Stores:
     audit: AuditTrail
     insights: Insights
     overrides: Overrides
+    promoted: PromotedFields

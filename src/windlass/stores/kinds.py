@@ -36,6 +36,7 @@ def _values(record: KindRecord) -> dict[str, str | None]:
         "kind": record.kind,
         "queue": record.queue,
         "policy": msgspec.json.encode(record.policy).decode(),
+        "promoted": None if record.promoted is None else msgspec.json.encode(record.promoted).decode(),
         "arguments": None if record.arguments is None else msgspec.json.encode(record.arguments).decode(),
         "fingerprint": record.fingerprint,
         "description": record.description,

@@ -8,21 +8,31 @@ A query is a file, `sql/<database>/<noun>/<verb>.sql`, or the shared one of the 
 {milliseconds x}   an interval or moment as whole ms          {greatest}     the larger of its arguments, or {least}
 {any_of c :v t}    the column is one of the values            {has_tag c :v} the JSON array holds the text
 {object …}         a JSON object                              {started}      when the database was started
-types:             {word} {uuid} {json} {jsonb} {timestamp} {interval} {serial}
+types:             {word} {uuid} {json} {jsonb} {timestamp} {interval} {serial} {column a-promoted-field's-type}
+
+Some queries are about tables whose columns the application chose. Those names come with the query's own, as JSON:
+`promoted/search?{"table": …, "fields": […]}`. Each is written `<<table>>` in the file, and lines from `-- for each
+field` to `-- end` are repeated for every entry of `fields`; `-- for each pair` repeats by another list of that name.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Any
 
 _MACRO = re.compile(r"\{([a-z_]+)((?:[^{}]|\{[a-z_]+\})*)\}")
 _VALUE = re.compile(r"(?<!:):([a-z_]+)")
 _WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FOR UPDATE)\b")
+
+_BLOCK = re.compile(r"^-- for each (\w+)\n(.*?)^-- end\n", re.DOTALL | re.MULTILINE)
+_GIVEN = re.compile(r"<<(\w+)>>")
+_SAFE = re.compile(r"[\w .:+-]*", re.ASCII)
 
 SQL = files("windlass.stores") / "sql"
 
@@ -93,7 +103,38 @@ class Dialect:
         return [(int(file.name[:4]), file.name[5:-4], self.render(file.read_text("utf-8"))) for file in named]
 
 
+def with_names(name: str, names: Mapping[str, Any]) -> str:
+    """The name of a query that is about these tables and columns."""
+    return f"{name}?{json.dumps(names, sort_keys=True)}"
+
+
 def _source(dialect: str, name: str) -> str:
+    path, _, names = name.partition("?")
+    text = _file(dialect, path)
+    return _filled(text, json.loads(names)) if names else text
+
+
+def _filled(text: str, names: Mapping[str, Any]) -> str:
+    def repeated(match: re.Match[str]) -> str:
+        entries: list[Mapping[str, Any]] = names[f"{match.group(1)}s"]
+        return "".join(_filled(match.group(2), entry) for entry in entries)
+
+    def given(match: re.Match[str]) -> str:
+        value = names.get(match.group(1))
+        # A field has names of its own inside a block; what stands outside is filled in afterwards.
+        return match.group(0) if value is None else _safe(str(value))
+
+    return _GIVEN.sub(given, _BLOCK.sub(repeated, text))
+
+
+def _safe(name: str) -> str:
+    """A name that cannot end the quotes it stands in."""
+    if not _SAFE.fullmatch(name):
+        raise ValueError(f"cannot write {name!r} into a statement")
+    return name
+
+
+def _file(dialect: str, name: str) -> str:
     noun, verb = name.split("/")
     for folder in (dialect, "shared"):
         file: Traversable = SQL / folder / noun / f"{verb}.sql"

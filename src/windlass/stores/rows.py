@@ -284,6 +284,7 @@ def kind(row: Row) -> KindRecord:
         declared_by=row["declared_by"],
         updated_at=moment(row["updated_at"]),
         conflict=document(row["conflict"]),
+        promoted=document(row["promoted"]),
     )
 
 

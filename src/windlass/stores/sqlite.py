@@ -9,13 +9,20 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from windlass.errors import SchemaMismatch, StoreBusy, StoreConflict, StoreError, StoreUnavailable
+from windlass.errors import (
+    FieldRefused,
+    SchemaMismatch,
+    StoreBusy,
+    StoreConflict,
+    StoreError,
+    StoreUnavailable,
+)
 from windlass.stores.database import Connection, Lane, Migration, Row, Values
 from windlass.stores.queries import Dialect, Statement, columns
 from windlass.stores.sqlite_file import SqliteFile
@@ -42,6 +49,9 @@ def _has_tag(body: str) -> str:
     return f"EXISTS (SELECT 1 FROM json_each({column}) AS tag WHERE tag.value = {value})"
 
 
+# SQLite goes by parts of these names ("text", "int", "double"); the rest tells people and the doctor what is meant.
+_COLUMNS = {"uuid": "uuid_text", "date": "date_text", "timestamp": "timestamp_int", "number": "double"}
+
 _MACROS: Mapping[str, Callable[[str], str]] = {
     "clock": lambda _: ":clock",
     "now": lambda _: ":clock",
@@ -61,6 +71,7 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
     "timestamp": lambda _: "integer",
     "interval": lambda _: "integer",
     "serial": lambda _: "integer PRIMARY KEY AUTOINCREMENT",
+    "column": lambda body: _COLUMNS.get(body, body),
 }
 
 DIALECT = Dialect(
@@ -77,6 +88,9 @@ def translate(error: BaseException) -> StoreError:
     text = str(error)
     if isinstance(error, StoreError):
         return error
+    if text.startswith("promoted field "):
+        field, _, problem = text.removeprefix("promoted field ").partition(" ")
+        return FieldRefused(field, problem)
     if "no such table" in text or "no such column" in text:
         return SchemaMismatch(f"the file lacks Windlass's tables ({text}): run 'windlass db migrate'")
     if "UNIQUE constraint" in text:
@@ -102,6 +116,8 @@ def adapt(value: Any) -> Any:
             return value // MICROSECOND
         case datetime():
             return (value - EPOCH) // MICROSECOND
+        case date():
+            return value.isoformat()
         case list() | tuple():
             return json.dumps([adapt(item) for item in value])
         case str() | int() | float():

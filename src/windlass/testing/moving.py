@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from windlass.connect import open_connections
+from windlass.client.declaring import promotion_of
+from windlass.connect import Connections, open_connections
 from windlass.env import SYSTEM
-from windlass.errors import InvalidSettings
+from windlass.errors import InvalidSettings, SchemaMismatch
 from windlass.settings import hide_password
 from windlass.testing.clock import FrozenClock
 from windlass.testing.harness import Harness
@@ -55,7 +56,7 @@ def harness(app: Windlass, url: str = IN_MEMORY, *, clock: FrozenClock | None = 
     if url.startswith("postgres"):
         _elsewhere(_prepare_postgres(url))
     clock = clock or FrozenClock(datetime.now(UTC))
-    with app.moved(url, clock=clock):
+    with app.moved(url, clock=clock, also=lambda connections: _promote(app, connections)):
         try:
             yield Harness(app, clock)
         finally:
@@ -80,6 +81,19 @@ async def _prepare_postgres(url: str) -> None:
             await connection.driver.execute(EMPTY_TABLES)
     finally:
         await connections.close()
+
+
+async def _promote(app: Windlass, connections: Connections) -> None:
+    """Make the columns of promoted fields, without foreign keys where a test has not made the tables."""
+    stores = connections.stores("schema")
+    for spec in app.registry:
+        if not spec.promoted:
+            continue
+        promotion = promotion_of(spec, app.profile)
+        try:
+            await stores.promoted.promote(promotion)
+        except SchemaMismatch:
+            await stores.promoted.promote(promotion.without_references())
 
 
 def _elsewhere(work: Coroutine[Any, Any, None]) -> None:

@@ -21,6 +21,7 @@ from windlass.stores.postgres import Postgres, translate
 
 _INVALID = "22023"
 _MISMATCH = "WL001"
+_PROMOTED = "promoted_field"
 _BAD_JSON = frozenset({"22P02", "22P05", "22030", "54001"})
 
 
@@ -153,6 +154,8 @@ class _Told:
     code: str | None
     message: str
     detail: str
+    constraint: str
+    column: str
 
 
 def _explained(error: BaseException, jobs: Sequence[NewJob]) -> WindlassError:
@@ -162,7 +165,7 @@ def _explained(error: BaseException, jobs: Sequence[NewJob]) -> WindlassError:
     index = told.detail.removeprefix("/").partition("/")[0]
     if told.code == _MISMATCH and index.isdigit():
         return IdempotencyMismatch(jobs[int(index)].idempotency_key or "")
-    if told.code == _INVALID:
+    if told.code == _INVALID and told.constraint != _PROMOTED:
         return InvalidPayload(told.message, pointer=told.detail)
     if told.code in _BAD_JSON:
         return InvalidPayload(f"PostgreSQL cannot keep the jobs as JSON: {told.message}")
@@ -174,7 +177,11 @@ def _told(error: BaseException) -> _Told:
     code = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
     message = getattr(diagnosis, "message_primary", None) or str(error)
     detail = getattr(diagnosis, "message_detail", None) or getattr(error, "detail", None)
-    return _Told(code, message, str(detail or ""))
+    constraint, column = (
+        getattr(diagnosis, name, None) or getattr(error, name, None) or ""
+        for name in ("constraint_name", "column_name")
+    )
+    return _Told(code, message, str(detail or ""), constraint, column)
 
 
 def _as_asyncpg(error: BaseException, told: _Told) -> BaseException:
@@ -183,7 +190,8 @@ def _as_asyncpg(error: BaseException, told: _Told) -> BaseException:
         return error
     if told.code is None:
         return asyncpg.InterfaceError(told.message) if _is_lost(error) else error
-    same: BaseException = asyncpg.PostgresError.new({"C": told.code, "M": told.message})
+    fields = {"C": told.code, "M": told.message, "D": told.detail, "n": told.constraint, "c": told.column}
+    same: BaseException = asyncpg.PostgresError.new(fields)
     return same
 
 

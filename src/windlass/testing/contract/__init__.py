@@ -33,6 +33,7 @@ MODULES = (
     "keys",
     "looking",
     "overrides",
+    "promoted",
     "rescue",
     "settling",
     "support",

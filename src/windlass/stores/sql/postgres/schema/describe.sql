@@ -1,19 +1,24 @@
--- One line for every table, column, index, rule and function of ours, for finding drift.
+-- One line for every table, column, index, rule and function of ours, for finding drift. Side tables of promoted
+-- fields and what fills them are left out: an application declares those, not this release.
 SELECT format('column %s.%s %s%s', table_name, column_name, data_type,
               CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END) AS line
 FROM information_schema.columns
 WHERE table_schema = 'windlass'
+  AND table_name !~ '^promoted(_|$)'
 UNION ALL
 SELECT format('index %s: %s', indexname, indexdef)
 FROM pg_indexes
 WHERE schemaname = 'windlass'
+  AND tablename !~ '^promoted(_|$)'
 UNION ALL
 SELECT format('rule %s.%s: %s', conrelid::regclass, conname, regexp_replace(pg_get_constraintdef(oid), '\s+', ' ', 'g'))
 FROM pg_constraint
 WHERE connamespace = 'windlass'::regnamespace
   AND contype <> 'n'
+  AND (conrelid = 0 OR (SELECT this.relname FROM pg_class AS this WHERE this.oid = conrelid) !~ '^promoted(_|$)')
 UNION ALL
 SELECT format('function %s(%s): %s', proname, pg_get_function_identity_arguments(oid), md5(prosrc))
 FROM pg_proc
 WHERE pronamespace = 'windlass'::regnamespace
+  AND proname !~ '^promote_'
 ORDER BY line

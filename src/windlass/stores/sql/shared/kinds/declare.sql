@@ -1,15 +1,19 @@
 -- Remember what a kind looks like; the newest word wins, and a disagreement with the last one is kept for the doctor.
-INSERT INTO windlass.kinds AS known (kind, queue, policy, arguments, fingerprint, description, declared_by, updated_at)
-SELECT given.kind, given.queue, given.policy, given.arguments, given.fingerprint, given.description,
+INSERT INTO windlass.kinds AS known (
+    kind, queue, policy, promoted, arguments, fingerprint, description, declared_by, updated_at
+)
+SELECT given.kind, given.queue, given.policy, given.promoted, given.arguments, given.fingerprint, given.description,
        given.declared_by, clock.at
 FROM {each
-    kind text, queue text, policy jsonb, arguments jsonb, fingerprint text, description text, declared_by text
+    kind text, queue text, policy jsonb, promoted jsonb, arguments jsonb, fingerprint text, description text,
+    declared_by text
 } AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE TRUE
 ON CONFLICT (kind) DO UPDATE
 SET queue = excluded.queue,
     policy = excluded.policy,
+    promoted = excluded.promoted,
     arguments = excluded.arguments,
     description = excluded.description,
     conflict = {object 'fingerprint', known.fingerprint, 'declared_by', known.declared_by},

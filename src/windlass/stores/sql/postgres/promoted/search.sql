@@ -1,0 +1,34 @@
+-- A page of jobs, newest first, that have these promoted fields and fit every other filter given.
+-- It comes in by a field's index, which is in the order of job ids: a page ends as soon as it is full. Ids are read in
+-- that order before anything else is known of them; a planner who guesses that other filters leave few jobs would
+-- rather fetch and sort all that have the fields.
+SELECT
+    job.id, job.kind, job.queue, job.state, job.reason, job.priority, job.run_at, job.attempt, job.max_attempts,
+    job.run, job.crashes, job.is_suspect, job.lease_epoch, job.settled_epoch, job.settled_by, job.lease_expires_at,
+    job.heartbeat_at, job.worker, job.created_at, job.updated_at, job.started_at, job.finished_at, job.duration_ms,
+    job.tenant, job.args, job.result, job.error, job.progress, job.own_max_attempts, job.own_timeout, job.own_lease,
+    job.policy, job.tags, job.metadata, job.name, job.description, job.parent_id, job.correlation_id, job.created_by,
+    job.idempotency_key, job.expires_at, job.deadline, job.cancel_requested_at
+FROM (
+    SELECT job_id
+    FROM windlass.<<table>>
+    WHERE job_id < :before
+-- for each field
+      AND "<<field>>" = :<<value>>
+-- end
+    ORDER BY job_id DESC
+    LIMIT :most
+) AS side
+JOIN windlass.jobs AS job ON job.id = side.job_id
+WHERE (CAST(:state AS text) IS NULL OR job.state = :state)
+  AND (CAST(:kind AS text) IS NULL OR job.kind = :kind)
+  AND (CAST(:queue AS text) IS NULL OR job.queue = :queue)
+  AND (CAST(:tenant AS text) IS NULL OR job.tenant = :tenant)
+  AND (CAST(:worker AS text) IS NULL OR job.worker = :worker)
+  AND (CAST(:correlation_id AS text) IS NULL OR job.correlation_id = :correlation_id)
+  AND (CAST(:parent_id AS {uuid}) IS NULL OR job.parent_id = :parent_id)
+  AND (CAST(:tag AS text) IS NULL OR {has_tag job.tags :tag})
+  AND (CAST(:created_from AS {timestamp}) IS NULL OR job.created_at >= :created_from)
+  AND (CAST(:created_to AS {timestamp}) IS NULL OR job.created_at < :created_to)
+ORDER BY side.job_id DESC
+LIMIT :limit
