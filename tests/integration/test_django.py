@@ -14,7 +14,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.db import connection, connections, transaction
 
-from windlass import Windlass
+from windlass import FieldRefused, JobFilter, Windlass
 from windlass.errors import IdempotencyMismatch, InvalidSettings, StoreError, WrongDatabase
 from windlass.integrations.django import database_url
 from windlass.testing import PrivatePostgres
@@ -88,6 +88,7 @@ def site(request: pytest.FixtureRequest, configured: None) -> Iterator[Site]:
 
 async def migrated(app: Windlass) -> None:
     await app.connections.migrate()
+    await app.promoted.migrate()
     await app.close()
 
 
@@ -118,6 +119,26 @@ def test_an_inner_block_that_fails_takes_only_its_own_jobs(site: Site) -> None:
         site.app.sync.jobs.enqueue_many([site.note.args(3), site.note.args(4)])
 
     assert site.numbers() == [1, 3, 4]
+
+
+def test_promoted_fields_are_filled_and_checked_in_a_block(site: Site) -> None:
+    @site.app.job(promote=["page"])
+    async def scan(page: int) -> None: ...
+
+    asyncio.run(migrated(site.app))
+    with transaction.atomic(using=site.alias):
+        job = scan.enqueue_sync(7)
+
+    found = site.app.sync.jobs.search(JobFilter(promoted={"page": 7}))
+    assert [one.id for one in found.jobs] == [job.id]
+    unaware = Site(site.alias, site.other)
+    unaware.app.declare("scan")
+    with (
+        pytest.raises(FieldRefused, match="'page' must be a whole number"),
+        transaction.atomic(using=site.alias),
+    ):
+        unaware.app.sync.jobs.enqueue_by_name("scan", {"page": "seven"})
+    unaware.app.close_sync()
 
 
 def test_without_a_block_the_job_is_committed_at_once(site: Site) -> None:

@@ -11,7 +11,19 @@ from unittest.mock import ANY
 
 import pytest
 
-from windlass import Backoff, Cancel, Context, Hopeless, JobFailed, Snooze, State, Windlass
+from windlass import (
+    Backoff,
+    Cancel,
+    Context,
+    Hopeless,
+    JobFailed,
+    JobFilter,
+    Promoted,
+    References,
+    Snooze,
+    State,
+    Windlass,
+)
 from windlass.errors import InvalidSettings, SyncOnLoop
 from windlass.outcome import Fail, Snoozed, Stopped
 from windlass.testing import Drained, FrozenClock, Harness, NotRunnable, PrivatePostgres, SyncHarness, harness
@@ -56,6 +68,11 @@ async def broken(message: str) -> None:
 async def order(ctx: Context, number: int) -> int:
     await send.options(delay="5m", tenant="acme").enqueue(user=number)
     return ctx.attempt
+
+
+@app.job(promote=[Promoted("user", References("users.id")), "page"])
+async def scan(user: int, page: int) -> None:
+    runs.append(f"scan {user}")
 
 
 @app.job
@@ -431,3 +448,14 @@ def test_the_database_of_the_application_itself_is_refused(test_database: str) -
 async def test_it_is_made_before_the_loop_runs() -> None:
     with pytest.raises(InvalidSettings, match="before the event loop runs"), harness(app):
         pass
+
+
+async def test_promoted_fields_need_nothing_in_a_test(windlass: Harness) -> None:
+    """Not even the tables that they refer to."""
+    job = await scan.enqueue(user=1, page=7)
+
+    found = await app.jobs.search(JobFilter(promoted={"page": 7, "user": 1}))
+    await windlass.drain()
+
+    assert [one.id for one in found.jobs] == [job.id]
+    assert runs == ["scan 1"]
