@@ -92,6 +92,21 @@ async def test_a_slow_worker_cannot_settle_or_renew_a_rescued_job(store: Store) 
     assert await store.job(slow.id) == before
 
 
+async def test_a_slow_worker_cannot_settle_or_renew_a_job_that_another_runs(store: Store) -> None:
+    """The job runs, as the slow worker believes, but it is not its run."""
+    slow = await store.claimed(worker="slow")
+    store.later(LEASE + SECOND)
+    await store.rescue()
+    fast = await store.claim_one(worker="fast")
+    before = await store.job(slow.id)
+
+    settled = await store.settle(slow, FAILED)
+    renewed = await store.stores.claims.renew([slow])
+
+    assert settled.lost == renewed.lost == {slow.id}
+    assert await store.job(fast.id) == before
+
+
 async def test_a_slow_worker_is_fenced_while_the_rescuer_decides(store: Store) -> None:
     """Between taking over and settling the job runs, but not for its old holder."""
     slow = await store.claimed(worker="slow")
