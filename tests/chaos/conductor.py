@@ -1,0 +1,225 @@
+"""One run: production and faults at the same time, then quiet, then the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chaos import checker, faults
+from chaos.evidence import collect
+from chaos.field import Field, Post, comes_true
+from windlass.testing import PrivatePostgres
+
+MACHINES = ("north", "north", "south", "west")
+DRAIN = 90.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How large a run is, and by which numbers."""
+
+    seed: int
+    jobs: int
+    faults: int
+    rate: float = 150.0
+    lease: float = 3.0
+    pause: float = 0.9
+    poisons: int = 2
+    only: tuple[str, ...] = ()
+    machines: tuple[str, ...] = MACHINES
+    rules: tuple[checker.Rule, ...] = checker.SAFETY + checker.VACUOUS
+    producer: dict[str, Any] = field(default_factory=dict)
+    worker: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    drain: float = DRAIN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What a run has shown."""
+
+    seed: int
+    commit: str
+    seconds: float
+    figures: dict[str, Any]
+    violations: dict[str, list[str]]
+
+    @property
+    def holds(self) -> bool:
+        return not self.violations
+
+    def text(self) -> str:
+        return json.dumps(asdict(self), indent=2)
+
+
+async def run(plan: Plan, server: PrivatePostgres, *, database: str, folder: Path) -> Report:
+    """Make a run on a database of its own; its journals stay in the folder."""
+    began = time.monotonic()
+    server.create_database(database)
+    grounds = Field(server, server.url(database), folder, plan.lease, plan.environment)
+    await grounds.prepare()
+    async with _occupied(grounds, plan) as producer:
+        await _harm(grounds, producer, plan)
+        await _quiet(grounds, producer, plan)
+    evidence = await collect(grounds.url, folder)
+    found = {name: told[:20] for name, told in checker.judge(evidence, plan.rules).items()}
+    return Report(
+        seed=plan.seed,
+        commit=_commit(),
+        seconds=round(time.monotonic() - began, 1),
+        figures=checker.figures(evidence),
+        violations=found,
+    )
+
+
+def run_alone(plan: Plan, *, keep: Path | None = None) -> Report:
+    """Make a run on a server of its own."""
+    with tempfile.TemporaryDirectory(prefix="windlass-chaos-") as made:
+        folder = keep or Path(made)
+        folder.mkdir(parents=True, exist_ok=True)
+        with PrivatePostgres.start(fsync=False) as server:
+            return asyncio.run(run(plan, server, database="chaos", folder=folder))
+
+
+@asynccontextmanager
+async def _occupied(grounds: Field, plan: Plan) -> Any:
+    """The field with all posts held; at the end everybody is gone."""
+    keeper: asyncio.Task[None] | None = None
+    try:
+        for machine in plan.machines:
+            await grounds.add_worker(machine=machine, **plan.worker)
+        producer = await grounds.add_producer(
+            jobs=plan.jobs,
+            seed=plan.seed,
+            rate=plan.rate,
+            **{"besides": ["poison"] * plan.poisons, **plan.producer},
+        )
+        keeper = asyncio.create_task(_keep_posts(grounds))
+        yield producer
+        keeper.cancel()
+        await _dismiss(grounds.workers)
+    finally:
+        if keeper is not None:
+            keeper.cancel()
+        await grounds.close()
+
+
+async def _keep_posts(grounds: Field) -> None:
+    """Whoever died without our doing, of a poisonous job, is replaced."""
+    while True:
+        for post in grounds.workers:
+            if not post.is_harmed and not post.is_running:
+                post.start()
+        await asyncio.sleep(0.2)
+
+
+async def _harm(grounds: Field, producer: Post, plan: Plan) -> None:
+    """Do one fault after another, several at a time but one a post, until enough have landed."""
+    chance = random.Random(plan.seed)
+    landed: list[str] = []
+    running: set[asyncio.Task[None]] = set()
+    database = Post("database", "", producer.proxy, grounds.folder, {})
+
+    async def do(name: str, harm: faults.Harm, post: Post, own: random.Random) -> None:
+        try:
+            shown = await harm(grounds, post, own)
+        except ProcessLookupError:
+            shown = {"landed": False, "error": "the process had just left"}
+        finally:
+            post.is_harmed = False
+        grounds.note(fault=name, post=post.name, **shown)
+        if shown["landed"]:
+            landed.append(name)
+
+    await _all_started(grounds)
+    upcoming: list[str] = []
+    while len(landed) + len(running) < plan.faults or running:
+        if len(landed) + len(running) < plan.faults:
+            upcoming = upcoming or _deck(plan, chance)
+            name = upcoming.pop()
+            harm, posts = _aim(name, grounds, producer, database)
+            free = [post for post in posts if not post.is_harmed and (post.is_running or post is database)]
+            if free:
+                post = chance.choice(free)
+                post.is_harmed = True
+                own = random.Random(chance.random())
+                task = asyncio.create_task(do(name, harm, post, own))
+                running.add(task)
+                task.add_done_callback(running.discard)
+            else:
+                upcoming.insert(0, name)
+        await asyncio.sleep(plan.pause * chance.uniform(0.3, 1.7))
+
+
+def _deck(plan: Plan, chance: random.Random) -> list[str]:
+    """The faults of one round in a new order: every class comes, the light ones more often."""
+    every = {**faults.OF_WORKERS, **faults.OF_PRODUCER, **faults.OF_DATABASE}
+    deck = [name for name, (_, times) in every.items() for _ in range(times)]
+    deck = [name for name in deck if not plan.only or name in plan.only]
+    chance.shuffle(deck)
+    # A short run sees every class as well.
+    first = sorted(set(deck), key=lambda _: chance.random())
+    for name in first:
+        deck.remove(name)
+    return [*deck, *first]
+
+
+def _aim(name: str, grounds: Field, producer: Post, database: Post) -> tuple[faults.Harm, Sequence[Post]]:
+    if name in faults.OF_WORKERS:
+        return faults.OF_WORKERS[name][0], grounds.workers
+    if name in faults.OF_PRODUCER:
+        return faults.OF_PRODUCER[name][0], [producer]
+    return faults.OF_DATABASE[name][0], [database]
+
+
+async def _all_started(grounds: Field) -> None:
+    alive = "SELECT count(*) FROM windlass.workers WHERE state = 'alive'"
+
+    async def all_alive() -> bool:
+        return (await grounds.value(alive) or 0) >= len(grounds.workers)
+
+    assert await comes_true(all_alive, within=60), "the workers did not start"
+
+
+async def _quiet(grounds: Field, producer: Post, plan: Plan) -> None:
+    """No more faults: what was accepted must come to its end."""
+    assert await comes_true(lambda: not producer.is_running, within=1800, every=0.2), "production did not end"
+    assert producer.process is not None
+    assert producer.process.returncode == 0, (grounds.folder / "errors-producer").read_text()[-2000:]
+    open_jobs = (
+        "SELECT count(*) FROM windlass.jobs WHERE state IN ('scheduled', 'held', 'available', 'running')"
+    )
+
+    async def drained() -> bool:
+        return await grounds.value(open_jobs) == 0
+
+    await comes_true(drained, within=plan.drain, every=0.3)
+
+
+async def _dismiss(workers: Sequence[Post]) -> None:
+    for post in workers:
+        if post.is_running:
+            post.signal(signal.SIGTERM)
+    for post in workers:
+        await post.has_left(within=20)
+
+
+def _commit() -> str:
+    asked = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return asked.stdout.strip() or "unknown"

@@ -1,0 +1,296 @@
+"""Faults of our own making, to see whether they are found: what if the engine were wrong here?
+
+A mutant replaces the text of one SQL file, or one function, of the installed product, in a process of these tests that
+was started with `CHAOS_MUTANT=<name>`. The product itself knows nothing of them. A mutant that no longer finds what
+it wants to spoil says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from windlass.client import client as clients
+from windlass.client import jobs as client_jobs
+from windlass.errors import StoreUnavailable
+from windlass.job import JobId
+from windlass.maintenance.rescuer import Rescuer
+from windlass.records import Settled
+from windlass.stores import claims, enqueuing, postgres, queries, rows
+from windlass.stores.claims import ClaimStore
+from windlass.stores.enqueuing import EnqueuingStore
+from windlass.worker.fetcher import Fetcher
+from windlass.worker.worker import Worker
+
+VARIABLE = "CHAOS_MUTANT"
+
+Plant = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What is wrong, and how to make it so."""
+
+    what: str
+    plant: Plant
+
+
+def plant_chosen() -> None:
+    """Plant the mutant that the environment names, if it names one."""
+    name = os.environ.get(VARIABLE)
+    if name:
+        MUTANTS[name].plant()
+
+
+def pytest_configure() -> None:
+    """As a plugin of pytest: plant it before the tests of the contract."""
+    plant_chosen()
+
+
+def sql(name: str, old: str, new: str, *more: tuple[str, str]) -> Plant:
+    """Spoil a statement."""
+
+    def plant() -> None:
+        source = queries._source
+
+        def spoiled(dialect: str, asked: str) -> str:
+            text = source(dialect, asked)
+            if asked != name:
+                return text
+            for before, after in ((old, new), *more):
+                assert before in text, f"{name} does not say {before!r} any more"
+                text = text.replace(before, after)
+            return text
+
+        queries._source = spoiled
+
+    return plant
+
+
+def method(owner: Any, name: str, other: Callable[..., Any]) -> Plant:
+    """Spoil a function."""
+
+    def plant() -> None:
+        assert hasattr(owner, name), f"there is no {name} in {owner} any more"
+        setattr(owner, name, other)
+
+    return plant
+
+
+def both(*plants: Plant) -> Plant:
+    def plant() -> None:
+        for one in plants:
+            one()
+
+    return plant
+
+
+async def complete_by_attempt(store: ClaimStore, finished: Any) -> Settled:
+    values = [
+        {"job_id": claim.id, "epoch": claim.epoch, "value": result, "attempt": claim.attempt}
+        for claim, result in finished
+    ]
+    found = await store.lane.fetch_each("jobs/complete", values)
+    return await store._reckon([claim for claim, _ in finished], found)
+
+
+async def believe_all_done(store: ClaimStore, asked: Any, found: Any) -> Settled:
+    return Settled(done=frozenset(claim.id for claim in asked))
+
+
+async def do_not_ask_who_settled(store: ClaimStore, asked: Any, found: Any) -> Settled:
+    done = frozenset(rows.job_id(row["id"]) for row in found)
+    return Settled(done=done, lost=frozenset(claim.id for claim in asked) - done)
+
+
+async def settle_in_pieces(store: ClaimStore, settlements: Any) -> Settled:
+    found = await store.lane.fetch_each("jobs/settle", [claims._settlement(*pair) for pair in settlements])
+    done = {rows.job_id(row["id"]) for row in found}
+    await claims._record(store.lane, [pair for pair in settlements if pair[0].id in done])
+    return await store._reckon([claim for claim, _ in settlements], found)
+
+
+async def store_keyed_in_pieces(store: EnqueuingStore, jobs: Any) -> Any:
+    return [await enqueuing._store_keyed(store.lane, job) for job in jobs]
+
+
+async def look_then_reserve(connection: Any, job: Any, key: str) -> JobId | None:
+    holder = await connection.fetch("keys/find", tenant=job.tenant, key=key)
+    if holder:
+        return rows.job_id(holder[0]["job_id"])
+    await asyncio.sleep(0)
+    await connection.fetch(
+        "keys/reserve",
+        tenant=job.tenant,
+        key=key,
+        fingerprint=job.fingerprint,
+        job_id=job.id,
+        keep=enqueuing.KEEP_KEYS,
+    )
+    return None
+
+
+async def once_and_believe_the_worst(act: Any, **_: Any) -> Any:
+    return await act()
+
+
+async def once_and_believe_the_best(act: Any, **_: Any) -> Any:
+    try:
+        return await act()
+    except StoreUnavailable as error:
+        if not error.was_sent:
+            raise
+        return []
+
+
+async def again_with_other_ids(self: client_jobs.Jobs, jobs: Any) -> None:
+    while True:
+        try:
+            return await self.stores.enqueuing.enqueue(jobs)
+        except StoreUnavailable as error:
+            if not error.was_sent:
+                raise
+            jobs = [replace(job, id=JobId(self.env.new_id())) for job in jobs]
+            await self.env.sleep(0.1)
+
+
+async def nothing(*_: Any) -> int:
+    return 0
+
+
+async def shut_down_without_the_claim(
+    self: Any, parts: Any, fetcher: Any, fetching: Any, settler: Any
+) -> None:
+    self._emit("worker.stopping", worker=self.id, running=self.running)
+    fetcher.stop()
+    fetching.cancel()
+    await asyncio.gather(fetching, return_exceptions=True)
+    await self._drained(settler, 2)
+
+
+async def run_on_one_loop(self: Any) -> None:
+    self._runner.use_loop(asyncio.get_running_loop())
+    await self._engine()
+
+
+def trust_the_workers_clock() -> None:
+    """Use what `clock` is for in tests, with a clock that goes wrong."""
+    make = postgres.Postgres.__init__
+
+    def init(self: Any, url: str, **options: Any) -> None:
+        skew = timedelta(seconds=float(os.environ.get("CHAOS_SKEW", "-600")))
+        make(self, url, **{**options, "clock": lambda: datetime.now(UTC) + skew})
+
+    method(postgres.Postgres, "__init__", init)()
+
+
+FENCE = "AND job.lease_epoch = given.epoch"
+RUNNING = "AND job.state = 'running'"
+
+MUTANTS: dict[str, Mutant] = {
+    "complete_without_fence": Mutant(
+        "a completion asks only whether the job runs, not under which epoch",
+        sql("jobs/complete", FENCE, RUNNING),
+    ),
+    "settle_without_fence": Mutant(
+        "any other outcome asks only whether the job runs", sql("jobs/settle", FENCE, RUNNING)
+    ),
+    "fence_by_attempt": Mutant(
+        "the attempt number, which can come twice, serves as the fence",
+        both(
+            sql(
+                "jobs/complete",
+                FENCE,
+                f"AND job.attempt = given.attempt\n  {RUNNING}",
+                ("value json}", "value json, attempt int}"),
+            ),
+            method(ClaimStore, "_complete", complete_by_attempt),
+        ),
+    ),
+    "renew_without_fence": Mutant("a renewal asks only for the job", sql("jobs/renew", FENCE, RUNNING)),
+    "takeover_keeps_epoch": Mutant(
+        "the rescuer takes a claim over without raising the epoch",
+        sql("jobs/seize", "lease_epoch = job.lease_epoch + 2", "lease_epoch = job.lease_epoch"),
+    ),
+    "retry_resets_epoch": Mutant(
+        "a failed attempt sets the epoch back",
+        sql("jobs/settle", "lease_epoch = job.lease_epoch + 1", "lease_epoch = 0"),
+    ),
+    "lost_taken_for_done": Mutant(
+        "a refused outcome is reported as stored", method(ClaimStore, "_reckon", believe_all_done)
+    ),
+    "repetition_taken_for_lost": Mutant(
+        "an outcome that was stored by a first sending is reported as refused",
+        method(ClaimStore, "_reckon", do_not_ask_who_settled),
+    ),
+    "settle_in_pieces": Mutant(
+        "state, attempt, letter and audit line are written one after the other, without a transaction",
+        method(ClaimStore, "_settle", settle_in_pieces),
+    ),
+    "key_in_pieces": Mutant(
+        "the key and its job are stored without a transaction",
+        method(EnqueuingStore, "enqueue_keyed", store_keyed_in_pieces),
+    ),
+    "look_then_insert_key": Mutant(
+        "whether a key is free is looked up before it is taken",
+        method(enqueuing, "_reserve", look_then_reserve),
+    ),
+    "unknown_taken_for_failure": Mutant(
+        "an enqueue whose reply was lost is reported as not stored",
+        both(
+            method(client_jobs, "until_certain", once_and_believe_the_worst),
+            method(clients, "until_certain", once_and_believe_the_worst),
+        ),
+    ),
+    "unknown_taken_for_success": Mutant(
+        "an enqueue whose connection was lost is reported as stored",
+        both(
+            method(client_jobs, "until_certain", once_and_believe_the_best),
+            method(clients, "until_certain", once_and_believe_the_best),
+        ),
+    ),
+    "new_ids_when_repeated": Mutant(
+        "an enqueue that is repeated makes new ids",
+        method(client_jobs.Jobs, "_certainly", again_with_other_ids),
+    ),
+    "strays_kept": Mutant(
+        "claims whose reply was lost are not given back", method(Fetcher, "_give_strays_back", nothing)
+    ),
+    "claim_cut_off_at_stop": Mutant(
+        "a claim under way when the worker is stopped is cut off",
+        method(Worker, "_shut_down", shut_down_without_the_claim),
+    ),
+    "rescue_without_grace": Mutant(
+        "after a restart of the database every expired lease is taken over at once",
+        method(Rescuer, "_distrust", lambda *_: None),
+    ),
+    "engine_on_handlers_loop": Mutant(
+        "leases are renewed on the loop where handlers run", method(Worker, "run", run_on_one_loop)
+    ),
+    "workers_clock": Mutant("leases follow the clock of the worker", trust_the_workers_clock),
+    "no_poll": Mutant("workers rely on hints alone", method(Fetcher, "_poll", lambda _: 3600.0)),
+    "promoted_early": Mutant(
+        "jobs become available an hour before their time",
+        sql("jobs/promote", "run_at <= {now}", "run_at <= {now} + CAST('1 hour' AS {interval})"),
+    ),
+    "death_without_letter": Mutant(
+        "a dead job leaves no letter", sql("dead_letters/record", "WHERE TRUE", "WHERE FALSE")
+    ),
+    "cancel_overwrites": Mutant(
+        "cancelling asks for no state",
+        sql("jobs/cancel", "AND job.state IN ('scheduled', 'held', 'available')", ""),
+    ),
+    "resolved_twice": Mutant(
+        "closing a dead job asks for no state", sql("dead_letters/resolve", "AND job.state = 'dead'", "")
+    ),
+    "dead_worker_claims": Mutant(
+        "a worker that was given up for dead may claim", sql("jobs/claim", "AND state = 'alive'", "")
+    ),
+    "claim_beyond_limit": Mutant(
+        "a claim takes as many as it finds", sql("jobs/claim", "LIMIT shares.wanted", "")
+    ),
+}

@@ -1,0 +1,136 @@
+"""The program that enqueues, and writes down what it was promised: the first of the three journals.
+
+`python -m chaos.producer '{"url": …, "calls": …, "first": 0, "jobs": 20000, "seed": 1, "rate": 150}'`
+Before each call a line with its intent, after it a line with the answer. A call without an answer may have happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+from typing import Any
+
+from chaos import mutants
+from chaos.workload import Settings, application, shorten
+from windlass import OutcomeUnknown, StoreUnavailable, Windlass
+from windlass.errors import StoreBusy, WrongState
+from windlass.handler import JobArgs
+from windlass.options import JobOptions
+
+MIX = {
+    "quick": 62,
+    "slow": 12,
+    "threaded": 8,
+    "flaky": 8,
+    "hopeless": 1,
+    "long": 1,
+    "once": 2,
+}
+BATCH = 20
+AT_ONCE = 6
+
+
+class Producer:
+    """Sends calls of every shape until enough jobs were accepted."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._app: Windlass = application(settings)
+        self._file = os.open(settings["calls"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._next, self._wanted, self._rate = settings["first"], settings["jobs"], settings["rate"]
+        self._chance = random.Random(f"{settings['seed']} {self._next}")
+        self._mix, self._besides = settings.get("mix") or MIX, settings.get("besides", [])
+        self._keys, self._cancels = settings.get("keys", 0.05), settings.get("cancels", 0.02)
+        self._delays, self._many_below = settings.get("delays", 0.05), settings.get("many", 0.7)
+        self._accepted = 0
+        self._began = time.monotonic()
+
+    async def run(self) -> None:
+        for kind in self._besides:
+            await self._one(kind, JobOptions())
+        async with asyncio.TaskGroup() as callers:
+            for _ in range(AT_ONCE):
+                callers.create_task(self._call_until_enough())
+        await self._app.close()
+
+    async def _call_until_enough(self) -> None:
+        while self._accepted < self._wanted:
+            ahead = self._accepted / self._rate - (time.monotonic() - self._began)
+            if ahead > 0:
+                await asyncio.sleep(ahead)
+            kind = self._chance.choices([*self._mix], [*self._mix.values()])[0]
+            shape = self._chance.random()
+            if shape < self._keys:
+                await self._twice_with_a_key(kind)
+            elif shape < self._keys + self._delays:
+                await self._one(kind, JobOptions(delay=f"{self._chance.randint(200, 1500)}ms"))
+            elif shape < self._keys + self._delays + self._cancels:
+                await self._cancelled(kind)
+            elif shape < self._many_below:
+                await self._many(kind)
+            else:
+                await self._one(kind, JobOptions())
+
+    async def _one(self, kind: str, options: JobOptions) -> str | None:
+        (n,) = self._numbers(1)
+        self._write(calls=[n], kind=kind, key=options.key)
+        ids = await self._answer([n], self._app.jobs.enqueue_by_name(kind, {"n": n}, options))
+        return ids[0] if ids else None
+
+    async def _many(self, kind: str) -> None:
+        numbers = self._numbers(BATCH)
+        spec = self._app.registry.get(kind)
+        calls: list[JobArgs[Any]] = [JobArgs(spec, spec.bind((), {"n": n})) for n in numbers]
+        self._write(calls=numbers, kind=kind, key=None)
+        await self._answer(numbers, self._app.jobs.enqueue_many(calls))
+
+    async def _twice_with_a_key(self, kind: str) -> None:
+        """The same call again, as somebody does who did not hear the first answer."""
+        (n,) = self._numbers(1)
+        options = JobOptions(key=f"key-{n}")
+        for _ in range(2):
+            self._write(calls=[n], kind=kind, key=options.key)
+            await self._answer([n], self._app.jobs.enqueue_by_name(kind, {"n": n}, options))
+
+    async def _cancelled(self, kind: str) -> None:
+        job_id = await self._one(kind, JobOptions())
+        if job_id is None:
+            return
+        await asyncio.sleep(self._chance.random() * 0.2)
+        try:
+            await self._app.jobs.cancel(job_id, by="producer", reason="changed my mind")
+        except (WrongState, StoreUnavailable, StoreBusy):
+            return
+
+    async def _answer(self, numbers: list[int], call: Any) -> list[str] | None:
+        try:
+            answer = await call
+        except OutcomeUnknown:
+            self._write(answers=numbers, outcome="unknown", ids=None)
+            return None
+        except (StoreUnavailable, StoreBusy):
+            self._write(answers=numbers, outcome="refused", ids=None)
+            await asyncio.sleep(0.1)
+            return None
+        handles = answer if isinstance(answer, list) else [answer]
+        ids = [str(handle.id) for handle in handles]
+        self._write(answers=numbers, outcome="ok", ids=ids)
+        self._accepted += sum(handle.is_new for handle in handles)
+        return ids
+
+    def _numbers(self, count: int) -> list[int]:
+        first, self._next = self._next, self._next + count
+        return list(range(first, first + count))
+
+    def _write(self, **line: Any) -> None:
+        os.write(self._file, json.dumps(line).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    given: Settings = json.loads(sys.argv[1])
+    shorten(given)
+    mutants.plant_chosen()
+    asyncio.run(Producer(given).run())
