@@ -1,0 +1,376 @@
+"""Every operation of a store, ready to be cut in the middle: what must be there before, and how it is called.
+
+`arrange` makes what the operation needs and returns what it is called with, ids included, so that it can be called
+again word for word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from windlass.job import Claim, JobId
+from windlass.outcome import Fail, Released
+from windlass.records import JobFilter, KindRecord, LetterFilter
+from windlass.settlement import Settlement, settle
+from windlass.states import State
+from windlass.testing.contract.support import (
+    BOOM,
+    DAY,
+    HOUR,
+    LEASE,
+    POLICY,
+    REPORT,
+    SECOND,
+    Store,
+    new_worker,
+)
+
+CLAIM_ID = UUID("01900000-0000-7000-8000-000000000001")
+START = UUID(int=0)
+HOLD = 10 * SECOND
+AUDITED: dict[str, Any] = {"actor": "ann", "reason": "because"}
+
+Arrange = Callable[[Store], Awaitable[Any]]
+Act = Callable[[Store, Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One call, and how its caller goes on who never heard the answer."""
+
+    name: str
+    arrange: Arrange
+    act: Act
+    is_repeated: bool = True
+    """Whether the caller simply calls again; otherwise he looks first, and calls only if it has not happened."""
+    is_atomic: bool = True
+    """Whether half of it must never be seen; otherwise each half is good in itself."""
+    go_on: Act | None = None
+    """What the caller does instead of the same call."""
+    alike: tuple[str, ...] = ()
+    """The columns of jobs by which the end is compared, where going on leads to another epoch."""
+
+
+async def nothing(store: Store) -> None:
+    return None
+
+
+def new(count: int = 2, **options: Any) -> Arrange:
+    """Jobs that are made, and not stored."""
+
+    async def arrange(store: Store) -> Any:
+        return [store.new_job(**options) for _ in range(count)]
+
+    return arrange
+
+
+def stored(count: int = 1, **options: Any) -> Arrange:
+    """Jobs that wait; given is the first one's id."""
+
+    async def arrange(store: Store) -> Any:
+        await store.register()
+        return (await store.enqueue_many(count, **options))[0]
+
+    return arrange
+
+
+async def two_claims(store: Store) -> list[Claim]:
+    await store.enqueue_many(2)
+    return await store.claim(limit=2, claim_id=CLAIM_ID)
+
+
+async def expired_claims(store: Store) -> list[Claim]:
+    claims = await two_claims(store)
+    store.later(LEASE + SECOND)
+    return claims
+
+
+async def running_job(store: Store) -> JobId:
+    return (await two_claims(store))[0].id
+
+
+async def dead_job(store: Store) -> JobId:
+    return await store.dead()
+
+
+async def two_dead(store: Store) -> list[JobId]:
+    return [await store.dead(), await store.dead()]
+
+
+async def due_jobs(store: Store) -> None:
+    await store.enqueue_many(2, delay=SECOND)
+    store.later(2 * SECOND)
+
+
+async def old_jobs(store: Store) -> None:
+    for claim in await two_claims(store):
+        await store.complete(claim)
+    store.later(10 * DAY)
+
+
+async def old_keys(store: Store) -> None:
+    """Keys of both sorts whose time is over."""
+    await store.enqueue_keyed(idempotency_key="k", fingerprint="f")
+    await store.complete(await store.claim_one())
+    await store.enqueue_keyed(unique_key="u", unique_for=HOUR, fingerprint="f")
+    store.later(10 * DAY)
+
+
+async def registered(store: Store) -> None:
+    await store.register("w")
+    await store.register("other")
+
+
+async def leading(store: Store) -> None:
+    await registered(store)
+    await tick(store, None)
+
+
+async def silent_worker(store: Store) -> None:
+    await registered(store)
+    store.later(HOUR)
+
+
+async def long_gone(store: Store) -> None:
+    await registered(store)
+    await store.stores.workers.retire("other", state="stopped")
+    store.later(30 * DAY)
+
+
+async def paused(store: Store) -> None:
+    await store.stores.queues.pause(queue="default", kind=None, actor="ann", reason="because")
+
+
+async def overridden(store: Store) -> None:
+    await set_override(store, None)
+
+
+def set_override(store: Store, _: Any) -> Awaitable[None]:
+    change = '{"max_attempts": 3}'
+    return store.stores.overrides.set("kind", "report", "max_attempts", change=change, **AUDITED)
+
+
+def claim(store: Store, _: Any) -> Awaitable[Any]:
+    return store.stores.claims.claim([REPORT], worker="w", claim_id=CLAIM_ID, limit=5, suspects=1)
+
+
+async def look_for_strays(store: Store, given: Any) -> None:
+    """What a worker does whose claim was not answered: give back what was claimed for it, and claim again."""
+    strays = await store.stores.claims.strays("w", unanswered=[CLAIM_ID])
+    await settled_as(Released())(store, strays)
+    await claim(store, given)
+
+
+async def wait_for_the_hold(store: Store, given: Any) -> None:
+    """What the next rescuer does when the first fell silent between taking over and deciding."""
+    store.later(HOLD + LEASE + SECOND)
+    await store.seize()
+
+
+def settled_as(outcome: Any) -> Act:
+    """Settle all claims in the same way."""
+
+    async def act(store: Store, claims: list[Claim]) -> Any:
+        decided: list[tuple[Claim, Settlement]] = [
+            (claim, settle(claim, outcome, POLICY, chance=0.5)) for claim in claims
+        ]
+        return await store.stores.claims.settle(decided)
+
+    return act
+
+
+def tick(store: Store, _: Any) -> Awaitable[Any]:
+    return store.stores.workers.tick("w", running=1, lease=LEASE, overrun=LEASE)
+
+
+KINDS = [
+    KindRecord(
+        kind="report", queue="default", policy={}, arguments=None, fingerprint="f", declared_by="host 1"
+    )
+]
+RUNS_OUT = ("id", "state", "attempt", "worker")
+OPEN: dict[str, Any] = {"kind": None, "queue": None, "tenant": None, "limit": 9}
+NONE = timedelta(0)
+
+WRITING = (
+    Operation("enqueuing.enqueue", new(), lambda s, jobs: s.stores.enqueuing.enqueue(jobs)),
+    Operation(
+        "enqueuing.enqueue", new(delay=HOUR, tenant="t"), lambda s, jobs: s.stores.enqueuing.enqueue(jobs)
+    ),
+    Operation(
+        "enqueuing.enqueue_keyed",
+        new(1, idempotency_key="k", fingerprint="f"),
+        lambda s, jobs: s.stores.enqueuing.enqueue_keyed(jobs),
+    ),
+    Operation(
+        "enqueuing.enqueue_keyed",
+        new(1, unique_key="u", unique_for=HOUR, fingerprint="f"),
+        lambda s, jobs: s.stores.enqueuing.enqueue_keyed(jobs),
+    ),
+    Operation(
+        "enqueuing.enqueue_keyed",
+        new(1, unique_key="u", fingerprint="f"),
+        lambda s, jobs: s.stores.enqueuing.enqueue_keyed(jobs),
+    ),
+    Operation("claims.claim", stored(2), claim, go_on=look_for_strays, alike=RUNS_OUT),
+    Operation("claims.renew", two_claims, lambda s, claims: s.stores.claims.renew(claims)),
+    Operation(
+        "claims.complete", two_claims, lambda s, claims: s.stores.claims.complete([(c, "1") for c in claims])
+    ),
+    Operation("claims.settle", two_claims, settled_as(Fail(BOOM))),
+    Operation("claims.settle", two_claims, settled_as(Fail(BOOM, hopeless=True))),
+    Operation("claims.settle", two_claims, settled_as(Released())),
+    Operation(
+        "claims.seize",
+        expired_claims,
+        lambda s, _: s.stores.claims.seize(limit=9, hold_for=HOLD, overrun=LEASE),
+        go_on=wait_for_the_hold,
+        alike=RUNS_OUT,
+    ),
+    Operation(
+        "claims.seize_worker",
+        two_claims,
+        lambda s, _: s.stores.claims.seize_worker("w", limit=9, hold_for=HOLD),
+        go_on=wait_for_the_hold,
+        alike=RUNS_OUT,
+    ),
+    Operation(
+        "jobs.cancel",
+        stored(),
+        lambda s, job: s.stores.jobs.cancel(job, running=True, **AUDITED),
+        is_repeated=False,
+    ),
+    Operation(
+        "jobs.cancel",
+        running_job,
+        lambda s, job: s.stores.jobs.cancel(job, running=True, **AUDITED),
+        is_repeated=False,
+    ),
+    Operation(
+        "jobs.reschedule",
+        stored(),
+        lambda s, job: s.stores.jobs.reschedule(job, run_at=s.now() + HOUR, actor="ann"),
+        is_repeated=False,
+    ),
+    Operation("jobs.hold", stored(), lambda s, job: s.stores.jobs.hold(job, **AUDITED), is_repeated=False),
+    Operation(
+        "jobs.release",
+        stored(held_for="a signal"),
+        lambda s, job: s.stores.jobs.release(job, actor="ann"),
+        is_repeated=False,
+    ),
+    Operation("jobs.note_waiter", stored(), lambda s, job: s.stores.jobs.note_waiter(job)),
+    Operation("upkeep.promote", due_jobs, lambda s, _: s.stores.upkeep.promote(limit=9)),
+    Operation(
+        "upkeep.expire",
+        lambda s: _later(s, stored(2, expires_in=SECOND)),
+        lambda s, _: s.stores.upkeep.expire(limit=9),
+    ),
+    Operation(
+        "upkeep.miss_deadlines",
+        lambda s: _later(s, stored(2, deadline_in=SECOND)),
+        lambda s, _: s.stores.upkeep.miss_deadlines(limit=9),
+    ),
+    Operation(
+        "upkeep.delete_finished",
+        old_jobs,
+        lambda s, _: s.stores.upkeep.delete_finished(State.COMPLETED, older_than=DAY, after=START, limit=9),
+    ),
+    Operation("upkeep.forget_keys", old_keys, lambda s, _: s.stores.upkeep.forget_keys(), is_atomic=False),
+    Operation("dead_letters.investigate", dead_job, lambda s, job: s.investigate(job), is_repeated=False),
+    Operation("dead_letters.retry", dead_job, lambda s, job: s.retry(job), is_repeated=False),
+    Operation(
+        "dead_letters.retry_as_new",
+        dead_job,
+        lambda s, job: s.stores.dead_letters.retry_as_new(job, new_id=JobId(CLAIM_ID), delay=NONE, **AUDITED),
+        is_repeated=False,
+    ),
+    Operation("dead_letters.resolve", dead_job, lambda s, job: s.resolve(job), is_repeated=False),
+    Operation(
+        "dead_letters.retry_many",
+        two_dead,
+        lambda s, jobs: s.stores.dead_letters.retry_many(jobs, delay=NONE, **AUDITED),
+    ),
+    Operation(
+        "dead_letters.resolve_many",
+        two_dead,
+        lambda s, jobs: s.stores.dead_letters.resolve_many(jobs, ignored=False, **AUDITED),
+    ),
+    Operation("kinds.declare", nothing, lambda s, _: s.stores.kinds.declare(KINDS)),
+    Operation("kinds.add_routes", nothing, lambda s, _: s.stores.kinds.add_routes([("fast", "report")])),
+    Operation("workers.tick", registered, tick),
+    Operation("workers.register", nothing, lambda s, _: s.stores.workers.register(new_worker("w"))),
+    Operation("workers.retire", registered, lambda s, _: s.stores.workers.retire("w", state="stopped")),
+    Operation("workers.bury", silent_worker, lambda s, _: s.stores.workers.bury(silence=SECOND)),
+    Operation("workers.bury_one", registered, lambda s, _: s.stores.workers.bury_one("w")),
+    Operation("workers.resign", leading, lambda s, _: s.stores.workers.resign("w")),
+    Operation("workers.forget", long_gone, lambda s, _: s.stores.workers.forget(silence=DAY)),
+    Operation(
+        "queues.pause",
+        nothing,
+        lambda s, _: s.stores.queues.pause(queue="default", kind=None, **AUDITED),
+        is_repeated=False,
+    ),
+    Operation(
+        "queues.resume",
+        paused,
+        lambda s, _: s.stores.queues.resume(queue="default", kind=None, actor="ann"),
+        is_repeated=False,
+    ),
+    Operation("overrides.set", nothing, set_override, is_repeated=False),
+    Operation(
+        "overrides.remove",
+        overridden,
+        lambda s, _: s.stores.overrides.remove("kind", "report", "max_attempts", actor="ann"),
+        is_repeated=False,
+    ),
+)
+
+READING = (
+    Operation("overrides.all", overridden, lambda s, _: s.stores.overrides.all()),
+    Operation("claims.cancel_requests", two_claims, lambda s, _: s.stores.claims.cancel_requests("w")),
+    Operation("claims.strays", two_claims, lambda s, _: s.stores.claims.strays("w", unanswered=[CLAIM_ID])),
+    Operation("jobs.get", stored(), lambda s, job: s.stores.jobs.get(job)),
+    Operation("jobs.search", stored(), lambda s, _: s.stores.jobs.search(JobFilter(), before=None, limit=9)),
+    Operation("jobs.counts", stored(), lambda s, _: s.stores.jobs.counts()),
+    Operation("jobs.attempts", dead_job, lambda s, job: s.stores.jobs.attempts(job)),
+    Operation("jobs.ending", dead_job, lambda s, job: s.stores.jobs.ending(job)),
+    Operation("upkeep.next_due", due_jobs, lambda s, _: s.stores.upkeep.next_due()),
+    Operation("dead_letters.open", dead_job, lambda s, _: s.stores.dead_letters.open(**OPEN)),
+    Operation("dead_letters.groups", dead_job, lambda s, _: s.stores.dead_letters.groups(**OPEN)),
+    Operation("dead_letters.of_job", dead_job, lambda s, job: s.stores.dead_letters.of_job(job)),
+    Operation(
+        "dead_letters.count",
+        dead_job,
+        lambda s, _: s.stores.dead_letters.count(LetterFilter(), died_until=s.now()),
+    ),
+    Operation(
+        "dead_letters.next_open",
+        dead_job,
+        lambda s, _: s.stores.dead_letters.next_open(LetterFilter(), died_until=s.now(), after=None, limit=9),
+    ),
+    Operation("kinds.all", nothing, lambda s, _: s.stores.kinds.all()),
+    Operation("workers.all", registered, lambda s, _: s.stores.workers.all()),
+    Operation("queues.pauses", paused, lambda s, _: s.stores.queues.pauses()),
+    Operation("audit.of_job", dead_job, lambda s, job: s.stores.audit.of_job(job)),
+    Operation("insights.waiting", stored(), lambda s, _: s.stores.insights.waiting()),
+    Operation("insights.routes", nothing, lambda s, _: s.stores.insights.routes()),
+    Operation("insights.stuck", expired_claims, lambda s, _: s.stores.insights.stuck(grace=SECOND)),
+    Operation("insights.broken", stored(), lambda s, _: s.stores.insights.broken(newest=9)),
+    Operation("insights.open_dead_letters", dead_job, lambda s, _: s.stores.insights.open_dead_letters()),
+    Operation("insights.ahead", stored(), lambda s, job: s.stores.insights.ahead(job, limit=9)),
+    Operation("insights.engine", nothing, lambda s, _: s.stores.insights.engine()),
+    Operation("insights.drift", nothing, lambda s, _: s.stores.insights.drift()),
+)
+
+OPERATIONS = WRITING + READING
+
+
+async def _later(store: Store, arrange: Arrange) -> Any:
+    given = await arrange(store)
+    store.later(2 * SECOND)
+    return given
