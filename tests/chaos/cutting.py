@@ -45,6 +45,7 @@ class Cutter:
     def __init__(self, url: str, proxy: Proxy, direct: Any, child: asyncio.subprocess.Process) -> None:
         self._url, self._proxy, self._direct, self._child = url, proxy, direct, child
         self._tables: list[str] = []
+        self._seen: Any = None
         self.cases = 0
 
     @classmethod
@@ -88,7 +89,7 @@ class Cutter:
 
     async def _cut(self, number: int, case: Case, before: Any, after: Any) -> list[str]:
         operation, wrong = OPERATIONS[number], []
-        await self._restore()
+        await self._restore(before)
         said = await self._carry_out_until(number, case)
         left = await self._snapshot()
         if operation.is_atomic and left not in (before, after):
@@ -155,12 +156,13 @@ class Cutter:
         )
         await self._direct.execute("".join(copies))
 
-    async def _restore(self) -> None:
-        copies = (
-            f"DELETE FROM windlass.{table}; INSERT INTO windlass.{table} SELECT * FROM arranged.{table};"
-            for table in self._tables
-        )
-        await self._direct.execute("SET session_replication_role = replica;" + "".join(copies))
+    async def _restore(self, before: Any) -> None:
+        """Put back those tables that are not as they were when they were last looked at."""
+        for table in self._tables:
+            if self._seen[table] != before[table]:
+                await self._direct.execute(
+                    f"DELETE FROM windlass.{table}; INSERT INTO windlass.{table} SELECT * FROM arranged.{table}"
+                )
 
     async def _snapshot(self) -> Any:
         """Everything in the tables; numbers that a sequence gave do not count."""
@@ -170,7 +172,8 @@ class Cutter:
             f" (to_jsonb(t) - 'id')::text, t::text) FROM windlass.{table} AS t)"
             for table in self._tables
         )
-        return json.loads(await self._direct.fetchval(f"SELECT jsonb_build_object({each})"))
+        self._seen = json.loads(await self._direct.fetchval(f"SELECT jsonb_build_object({each})"))
+        return self._seen
 
     async def _all_gone(self) -> None:
         """The server notices a client's end in its own time."""
@@ -187,7 +190,8 @@ class Cutter:
             " WHERE table_schema = 'windlass' AND table_type = 'BASE TABLE' ORDER BY 1"
         )
         self._tables = [row[0] for row in found if row[0] not in NOT_OURS]
-        await self._direct.execute("CREATE SCHEMA IF NOT EXISTS arranged")
+        # Rows are put back table by table, so rules between tables must wait.
+        await self._direct.execute("CREATE SCHEMA arranged; SET session_replication_role = replica")
 
     async def _ask(self, verb: str, number: int, url: str) -> None:
         assert self._child.stdin is not None
