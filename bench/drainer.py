@@ -34,7 +34,7 @@ async def drain(url: str, jobs: int) -> float:
     while (first := worker.settled) == 0:  # noqa: ASYNC110  # looking costs the worker less than being told
         await asyncio.sleep(0.001)
     started = time.perf_counter()
-    while worker.settled < jobs:  # noqa: ASYNC110  # likewise
+    while worker.settled < jobs:  # noqa: ASYNC110  # as above, looking costs less
         await asyncio.sleep(0.005)
     taken = time.perf_counter() - started
     worker.stop()
