@@ -381,23 +381,23 @@ def migrated(server: PrivatePostgres, name: str) -> str:
     return server.url(name)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_lives_of_jobs_follow_the_model_on_sqlite() -> None:
     lives("sqlite://:memory:", examples=60, steps=40)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_lives_of_jobs_follow_the_model_on_postgres(postgres_server: PrivatePostgres) -> None:
     lives(migrated(postgres_server, "lives"), examples=12, steps=40)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_many_lives_of_jobs_follow_the_model_on_sqlite() -> None:
     lives("sqlite://:memory:", examples=500, steps=80)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_many_lives_of_jobs_follow_the_model_on_postgres(postgres_server: PrivatePostgres) -> None:
     lives(migrated(postgres_server, "many_lives"), examples=200, steps=80)
