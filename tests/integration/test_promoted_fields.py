@@ -432,6 +432,15 @@ async def test_the_doctor_finds_columns_that_are_not_there(empty_clinic: Clinic)
     assert "windlass db migrate" in findings["promoted_drift"].advice
 
 
+async def test_a_doctor_without_the_code_knows_what_workers_declared(empty_clinic: Clinic) -> None:
+    async with empty_clinic.app.working(kinds=["scan"]):
+        other = Windlass(empty_clinic.url)
+        findings = {finding.code: finding for finding in await other.doctor.check()}
+        await other.close()
+
+    assert "column promoted.patient_id" in findings["promoted_drift"].detail
+
+
 async def test_the_doctor_finds_a_planted_row_without_its_values(clinic: Clinic) -> None:
     """ENG-123, EXO-039: unfilled promoted columns are reported."""
     jobs = [(await clinic.scan.enqueue(patient_id=ADA, page=page)).id for page in range(3)]

@@ -51,10 +51,10 @@ class PromotedFields:
         return made
 
     async def drift(self) -> list[str]:
-        """How the database differs from what this application's kinds declare, a line each."""
+        """How the database differs from what kinds declare, a line each."""
         return [
             f"missing for {promotion.kind!r}: {line}"
-            for promotion in self.declared()
+            for promotion in await self.known()
             for line in await self.stores.promoted.missing(promotion)
         ]
 
@@ -79,8 +79,11 @@ class PromotedFields:
         own = self.declared()
         if own:
             return own
-        records = await self.stores.kinds.all()
-        return [Promotion.from_json(record.kind, record.promoted) for record in records if record.promoted]
+        return [
+            Promotion.from_json(record.kind, record.promoted)
+            for record in await self.stores.kinds.all()
+            if record.promoted and record.kind not in self.registry
+        ]
 
     async def require(self, specs: Sequence[HandlerSpec]) -> None:
         """Raise SchemaMismatch unless the database fills what these kinds promote; asked once for each kind."""
