@@ -14,7 +14,7 @@ from uuid import UUID
 
 from windlass.job import Claim, JobId
 from windlass.outcome import Fail, Released
-from windlass.records import JobFilter, KindRecord, LetterFilter
+from windlass.records import JobFilter, KindRecord, LetterFilter, Measured, Vitals
 from windlass.settlement import Settlement, settle
 from windlass.states import State
 from windlass.testing.contract.support import (
@@ -184,7 +184,7 @@ def settled_as(outcome: Any) -> Act:
 
 
 def tick(store: Store, _: Any) -> Awaitable[Any]:
-    return store.stores.workers.tick("w", running=1, lease=LEASE, overrun=LEASE)
+    return store.stores.workers.tick("w", vitals=Vitals(running=1), lease=LEASE, overrun=LEASE)
 
 
 KINDS = [
@@ -220,6 +220,13 @@ WRITING = (
     Operation("claims.renew", two_claims, lambda s, claims: s.stores.claims.renew(claims)),
     Operation(
         "claims.complete", two_claims, lambda s, claims: s.stores.claims.complete([(c, "1") for c in claims])
+    ),
+    Operation(
+        "claims.measure",
+        two_claims,
+        lambda s, claims: s.stores.claims.measure(
+            [(claim, Measured(cpu_ms=5, peak_rss_mb=6)) for claim in claims]
+        ),
     ),
     Operation("claims.settle", two_claims, settled_as(Fail(BOOM))),
     Operation("claims.settle", two_claims, settled_as(Fail(BOOM, hopeless=True))),
@@ -338,6 +345,7 @@ READING = (
     Operation("jobs.search", stored(), lambda s, _: s.stores.jobs.search(JobFilter(), before=None, limit=9)),
     Operation("jobs.counts", stored(), lambda s, _: s.stores.jobs.counts()),
     Operation("jobs.attempts", dead_job, lambda s, job: s.stores.jobs.attempts(job)),
+    Operation("jobs.runs", dead_job, lambda s, job: s.stores.jobs.runs(job)),
     Operation("jobs.ending", dead_job, lambda s, job: s.stores.jobs.ending(job)),
     Operation("upkeep.next_due", due_jobs, lambda s, _: s.stores.upkeep.next_due()),
     Operation("dead_letters.open", dead_job, lambda s, _: s.stores.dead_letters.open(**OPEN)),
@@ -355,6 +363,7 @@ READING = (
     ),
     Operation("kinds.all", nothing, lambda s, _: s.stores.kinds.all()),
     Operation("workers.all", registered, lambda s, _: s.stores.workers.all()),
+    Operation("workers.vicinity", registered, lambda s, _: s.stores.workers.vicinity("w")),
     Operation("queues.pauses", paused, lambda s, _: s.stores.queues.pauses()),
     Operation("audit.of_job", dead_job, lambda s, job: s.stores.audit.of_job(job)),
     Operation("insights.waiting", stored(), lambda s, _: s.stores.insights.waiting()),
@@ -364,6 +373,7 @@ READING = (
     Operation("insights.open_dead_letters", dead_job, lambda s, _: s.stores.insights.open_dead_letters()),
     Operation("insights.ahead", stored(), lambda s, job: s.stores.insights.ahead(job, limit=9)),
     Operation("insights.engine", nothing, lambda s, _: s.stores.insights.engine()),
+    Operation("insights.health", nothing, lambda s, _: s.stores.insights.health()),
     Operation("insights.drift", nothing, lambda s, _: s.stores.insights.drift()),
 )
 

@@ -37,7 +37,7 @@ async def test_the_life_of_a_claim_cut_at_every_statement(new_database: Callable
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 async def test_every_operation_cut_at_every_statement(new_database: Callable[[], str]) -> None:
     async with Cutter.at(new_database()) as cutter:
         wrong = [told for number in range(len(OPERATIONS)) for told in await cutter.cut_everywhere(number)]
