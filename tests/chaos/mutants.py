@@ -172,9 +172,9 @@ async def shut_down_without_the_claim(
     await self._drained(settler, 2)
 
 
-async def run_on_one_loop(self: Any) -> None:
-    self._runner.use_loop(asyncio.get_running_loop())
-    await self._engine()
+def run_on_one_loop(self: Any, handlers_loop: Any, ended: Any) -> None:
+    asyncio.run_coroutine_threadsafe(self._engine(), handlers_loop).result()
+    handlers_loop.call_soon_threadsafe(ended.set_result, None)
 
 
 def trust_the_workers_clock() -> None:
@@ -269,7 +269,7 @@ MUTANTS: dict[str, Mutant] = {
         method(Rescuer, "_distrust", lambda *_: None),
     ),
     "engine_on_handlers_loop": Mutant(
-        "leases are renewed on the loop where handlers run", method(Worker, "run", run_on_one_loop)
+        "leases are renewed on the loop where handlers run", method(Worker, "_run_engine", run_on_one_loop)
     ),
     "workers_clock": Mutant("leases follow the clock of the worker", trust_the_workers_clock),
     "no_poll": Mutant("workers rely on hints alone", method(Fetcher, "_poll", lambda _: 3600.0)),
