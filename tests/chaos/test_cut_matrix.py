@@ -14,13 +14,16 @@ from windlass.stores.contract import Stores
 # Those that are cut in every run of the tests; the others in the long one.
 OFTEN = {"claims.claim", "claims.complete", "claims.settle"}
 
+# Promotion makes tables of the application's own, which the matrix could not put back between two cuts.
+APART = {"promoted"}
+
 
 def test_every_operation_of_the_contract_is_cut() -> None:
     promised = {
         f"{noun}.{verb}"
         for noun, protocol in typing.get_type_hints(Stores).items()
         for verb, function in vars(protocol).items()
-        if not verb.startswith("_") and callable(function)
+        if noun not in APART and not verb.startswith("_") and callable(function)
     }
 
     assert promised == {operation.name for operation in OPERATIONS}
