@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from windlass.client.diagnosis import Finding, Severity
     from windlass.context import Context, current
     from windlass.errors import (
+        AlreadySettled,
         Cancel,
         ClaimLost,
         FieldRefused,
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
         InvalidPayload,
         InvalidPolicy,
         InvalidSettings,
+        InvalidStep,
         JobCancelled,
         JobDead,
         JobFailed,
         JobNotFound,
         KeyTaken,
+        LeaseUncertain,
         LetterChanged,
         OutcomeUnknown,
         ResultTimeout,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreUnavailable,
         SyncOnLoop,
+        TransactionTooLong,
         UnknownKind,
         WindlassError,
         WrongDatabase,
@@ -47,17 +51,19 @@ if TYPE_CHECKING:
     )
     from windlass.handle import JobHandle
     from windlass.handler import Handler, JobArgs
-    from windlass.job import Attempt, Job, JobId
+    from windlass.job import Attempt, Job, JobId, Progress, Step
     from windlass.logs import configure as configure_logging
     from windlass.policy import ClassRule
     from windlass.profile import PriorityScale, Profile
     from windlass.promotion import Promoted, References
     from windlass.records import DeadLetter, Decided, JobFilter, LetterFilter, LetterGroup
     from windlass.states import State
+    from windlass.transaction import SyncTransaction, Transaction
     from windlass.version import VERSION as __version__
     from windlass.worker.worker import Worker
 
 __all__ = [
+    "AlreadySettled",
     "Attempt",
     "Backoff",
     "Cancel",
@@ -79,6 +85,7 @@ __all__ = [
     "InvalidPayload",
     "InvalidPolicy",
     "InvalidSettings",
+    "InvalidStep",
     "Job",
     "JobArgs",
     "JobCancelled",
@@ -89,12 +96,14 @@ __all__ = [
     "JobId",
     "JobNotFound",
     "KeyTaken",
+    "LeaseUncertain",
     "LetterChanged",
     "LetterFilter",
     "LetterGroup",
     "OutcomeUnknown",
     "PriorityScale",
     "Profile",
+    "Progress",
     "Promoted",
     "References",
     "ResultTimeout",
@@ -105,11 +114,15 @@ __all__ = [
     "Severity",
     "Snooze",
     "State",
+    "Step",
     "StoreBusy",
     "StoreConflict",
     "StoreError",
     "StoreUnavailable",
     "SyncOnLoop",
+    "SyncTransaction",
+    "Transaction",
+    "TransactionTooLong",
     "UnknownKind",
     "Windlass",
     "WindlassError",
@@ -128,6 +141,7 @@ _HOMES = {
     "windlass.client.diagnosis": ("Finding", "Severity"),
     "windlass.context": ("Context", "current"),
     "windlass.errors": (
+        "AlreadySettled",
         "Cancel",
         "ClaimLost",
         "FieldRefused",
@@ -140,11 +154,13 @@ _HOMES = {
         "InvalidPayload",
         "InvalidPolicy",
         "InvalidSettings",
+        "InvalidStep",
         "JobCancelled",
         "JobDead",
         "JobFailed",
         "JobNotFound",
         "KeyTaken",
+        "LeaseUncertain",
         "LetterChanged",
         "OutcomeUnknown",
         "ResultTimeout",
@@ -157,6 +173,7 @@ _HOMES = {
         "StoreError",
         "StoreUnavailable",
         "SyncOnLoop",
+        "TransactionTooLong",
         "UnknownKind",
         "WindlassError",
         "WrongDatabase",
@@ -164,13 +181,14 @@ _HOMES = {
     ),
     "windlass.handle": ("JobHandle",),
     "windlass.handler": ("Handler", "JobArgs"),
-    "windlass.job": ("Attempt", "Job", "JobId"),
+    "windlass.job": ("Attempt", "Job", "JobId", "Progress", "Step"),
     "windlass.logs": ("configure_logging",),
     "windlass.policy": ("ClassRule",),
     "windlass.profile": ("PriorityScale", "Profile"),
     "windlass.promotion": ("Promoted", "References"),
     "windlass.records": ("DeadLetter", "Decided", "JobFilter", "LetterFilter", "LetterGroup"),
     "windlass.states": ("State",),
+    "windlass.transaction": ("SyncTransaction", "Transaction"),
     "windlass.version": ("__version__",),
     "windlass.worker.worker": ("Worker",),
 }

@@ -52,6 +52,7 @@ from windlass.sizes import Size
 
 if TYPE_CHECKING:
     from windlass.connect import Connections
+    from windlass.worker.desk import Completions
     from windlass.worker.worker import Worker
 
 
@@ -237,9 +238,8 @@ class Windlass:
         poll_idle: Duration | None = None,
     ) -> Worker:
         """A worker for this application's handlers; `await worker.run()` on the loop they are to run on."""
-        # Loaded where work begins: a program that only enqueues needs none of it.
         from windlass.assembly import WorkerOptions, length, make_worker, process_limits
-        from windlass.connect import open_connections
+        from windlass.connect import open_connections  # only where work begins
 
         self.settings.tell(self._emit)
         options = WorkerOptions(
@@ -259,6 +259,7 @@ class Windlass:
             builder=self._builder,
             settings=self.settings,
             connect=lambda: open_connections(self.url, env=self._env, clock=self._clock),
+            completions=self.completions,
             emit=self._emit,
             env=self._env,
         )
@@ -301,8 +302,7 @@ class Windlass:
 
     async def close(self) -> None:
         """Close what the running event loop has open."""
-        held = self._open.pop(asyncio.get_running_loop(), None)
-        if held is not None:
+        if (held := self._open.pop(asyncio.get_running_loop(), None)) is not None:
             await (_close(held) if held.guard is None else held.guard.aclose())
 
     def close_sync(self) -> None:
@@ -325,10 +325,15 @@ class Windlass:
             # What was open before a fork belongs to the parent: it is forgotten, not closed.
             self._open, self._pid = weakref.WeakKeyDictionary(), os.getpid()
         loop = asyncio.get_running_loop()
-        held = self._open.get(loop)
-        if held is None:
-            held = self._open[loop] = self._make()
-        return held
+        if loop not in self._open:
+            self._open[loop] = self._make()
+        return self._open[loop]
+
+    def completions(self) -> Completions:
+        """Make transactions in which handlers complete their jobs; use `ctx.transaction()`."""
+        from windlass.connect import open_completions  # only where work begins
+
+        return open_completions(self.url, env=self._env, clock=self._clock, app=self)
 
     def _make(self) -> _Open:
         from windlass.connect import open_connections
@@ -389,7 +394,6 @@ async def _close(held: _Open) -> None:
 
 
 async def _first(started: Any, task: asyncio.Task[None]) -> None:
-    waiting = asyncio.ensure_future(started)
-    await asyncio.wait([waiting, task], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([asyncio.ensure_future(started), task], return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()

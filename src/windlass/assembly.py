@@ -38,6 +38,7 @@ from windlass.settlement import Settlement, settle
 from windlass.sizes import Size, megabytes
 from windlass.stores.contract import Kinds, Stores
 from windlass.version import VERSION
+from windlass.worker.desk import Completions
 from windlass.worker.identity import boot_id, worker_id
 from windlass.worker.plan import Duties, Parts, Plan, Routes
 from windlass.worker.processes import ProcessLimits, refuse_unimportable
@@ -76,14 +77,29 @@ def make_worker(
     builder: Builder,
     settings: Settings,
     connect: Callable[[], Connections],
+    completions: Callable[[], Completions],
     emit: Emit,
     env: Env,
 ) -> Worker:
     """A worker that is ready to run; nothing is connected yet."""
-    specs = _chosen(registry, options)
+    specs, numbers = _chosen(registry, options), Numbers(builder, emit)
+    plan = _plan(options, specs, registry, numbers, builder, completions, env)
+    parts = partial(_connected, connect, specs, builder.general, numbers, settings, emit=emit, env=env)
+    return Worker(plan, parts, loop_factory=fast_loop(), emit=emit, env=env)
+
+
+def _plan(
+    options: WorkerOptions,
+    specs: Sequence[HandlerSpec],
+    registry: Registry,
+    numbers: Numbers,
+    builder: Builder,
+    completions: Callable[[], Completions],
+    env: Env,
+) -> Plan:
     policies = {spec.kind: builder.policy_of(spec, spec.queue) for spec in specs}
-    numbers, general = Numbers(builder, emit), builder.general
-    plan = Plan(
+    general = builder.general
+    return Plan(
         new_id=lambda: worker_id(options.id_template, os.environ, env.new_id()),
         describe=lambda name: _describe(name, specs, options, options.concurrency or general.concurrency),
         registry=registry,
@@ -98,10 +114,10 @@ def make_worker(
         process_limits=options.process_limits,
         poll_busy=options.poll_busy or general.poll_busy,
         poll_idle=options.poll_idle or general.poll_idle,
+        completions=completions,
+        transaction_limit=lambda claim: numbers.of(registry.get(claim.kind), claim.queue).transaction_limit,
         shutdown_grace=general.shutdown_grace if options.shutdown_grace is None else options.shutdown_grace,
     )
-    parts = partial(_connected, connect, specs, general, numbers, settings, emit=emit, env=env)
-    return Worker(plan, parts, loop_factory=fast_loop(), emit=emit, env=env)
 
 
 def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
@@ -180,10 +196,13 @@ async def _parts(
     def duties(worker: Worker) -> Duties:
         return _duties(worker, connections, keeping, general, lease, numbers, settings, emit=emit, env=env)
 
+    handling = connections.stores("handlers")
     return Parts(
         fetching=connections.stores("fetch").claims,
         settling=connections.stores("settle").claims,
         beating=connections.stores("heartbeat").claims,
+        steps=handling.steps,
+        progress=handling.progress,
         workers=keeping.workers,
         kinds=keeping.kinds,
         wakeups=connections.wakeups,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+import asyncpg
 
 from windlass.env import Env
 from windlass.errors import InvalidSettings, SchemaMismatch
@@ -14,13 +18,14 @@ from windlass.settings import hide_password
 from windlass.stores import migrate
 from windlass.stores.audit import AuditStore
 from windlass.stores.claims import ClaimStore
+from windlass.stores.completing.completing import Completions
 from windlass.stores.contract import Stores
 from windlass.stores.database import Database, Lane
 from windlass.stores.dead_letters import DeadLetterStore
 from windlass.stores.enqueuing import EnqueuingStore
 from windlass.stores.insights import InsightStore
 from windlass.stores.jobs import JobStore
-from windlass.stores.joining.joining import Joining
+from windlass.stores.joining.joining import Home, Joining
 from windlass.stores.joining.postgres import PostgresHome
 from windlass.stores.joining.sqlite import SqliteHome
 from windlass.stores.kinds import KindStore
@@ -32,11 +37,14 @@ from windlass.stores.queues import QueueStore
 from windlass.stores.ready import ReadyLane
 from windlass.stores.sqlite import Sqlite
 from windlass.stores.sqlite_file import open_file
+from windlass.stores.steps import ProgressStore, StepStore
 from windlass.stores.upkeep import UpkeepStore
 from windlass.stores.workers import WorkerStore
 from windlass.wakeups.contract import Wakeups
 from windlass.wakeups.postgres import PostgresWakeups
 from windlass.wakeups.sqlite import SqliteWakeups
+
+HANDLER_CONNECTIONS = 20
 
 
 def open_database(url: str, *, clock: Callable[[], datetime] | None = None) -> Database:
@@ -74,6 +82,8 @@ def stores_on(lane: Lane) -> Stores:
         insights=InsightStore(lane),
         overrides=OverrideStore(lane),
         promoted=PromotedStore(lane),
+        steps=StepStore(lane),
+        progress=ProgressStore(lane),
     )
 
 
@@ -103,6 +113,7 @@ class Connections:
     database: Database
     wakeups: Wakeups
     env: Env
+    pools: list[Any] = field(default_factory=list)
 
     def stores(self, purpose: str, *, size: int = 1) -> Stores:
         """Every store, on the connections kept for one purpose."""
@@ -155,7 +166,43 @@ class Connections:
     async def close(self) -> None:
         """Close everything."""
         await self.wakeups.close()
+        for pool in self.pools:
+            pool.terminate()
+        self.pools.clear()
         await self.database.close()
+
+    async def handler_pool(self) -> Any:
+        """Connections to PostgreSQL for handlers' own transactions, with the server's ordinary settings."""
+        if not self.pools:
+            assert isinstance(self.database, Postgres)
+            options: dict[str, Any] = {"statement_cache_size": 0} if self.database.pooled else {}
+            self.pools.append(
+                asyncpg.create_pool(
+                    self.database.url,
+                    min_size=0,
+                    max_size=HANDLER_CONNECTIONS,
+                    max_inactive_connection_lifetime=60,
+                    **options,
+                )
+            )
+        return await self.pools[0]
+
+
+def open_completions(url: str, *, env: Env, clock: Callable[[], datetime] | None, app: Any) -> Completions:
+    """Makes transactions in which handlers complete their jobs; nothing is connected yet."""
+    scheme, _, rest = url.partition("://")
+    plain, pooled = (url, False) if scheme == "sqlite" else _take_pooled(url)
+    home: Home = PostgresHome(url)
+    if scheme == "sqlite":
+        path = _sqlite_path(url, rest)
+        home = SqliteHome(path if path == ":memory:" else str(Path(path).absolute()), lambda: 0)
+
+    async def pool() -> Any:
+        # What is prepared is also closed with its loop.
+        await app.jobs.joiner.prepare()
+        return await app.connections.handler_pool()
+
+    return Completions(home=home, url=plain, pooled=pooled, clock=clock, env=env, pool=pool)
 
 
 def open_connections(url: str, *, env: Env, clock: Callable[[], datetime] | None = None) -> Connections:

@@ -1,13 +1,30 @@
-"""What a handler can ask about the job it is running."""
+"""What a handler can ask about the job it is running, and what it can do for it."""
 
 from __future__ import annotations
 
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar, Token
 from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar, cast, overload
 
-from windlass.errors import Cancel, WindlassError
-from windlass.job import JobId
+from windlass.desk import Desk, NoDesk
+from windlass.error_text import safe_text
+from windlass.errors import Cancel, InvalidPayload, InvalidStep, SyncOnLoop, WindlassError
+from windlass.job import JobId, Progress
+from windlass.job_logs import job_log
+from windlass.transaction import Transacting
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+
+    from windlass.steps import StepBook
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MAX_MESSAGE_BYTES = 1000
 
 
 class Context:
@@ -16,16 +33,25 @@ class Context:
     __windlass_context__: ClassVar[bool] = True
 
     __slots__ = (
+        "_book",
+        "_desk",
+        "_log",
+        "_now",
         "attempt",
         "correlation_id",
         "deadline",
         "job_id",
         "kind",
+        "lease_epoch",
         "max_attempts",
         "queue",
         "run",
         "tenant",
     )
+    _book: StepBook
+    _desk: Desk
+    _log: BoundLogger
+    _now: datetime
 
     def __init__(
         self,
@@ -39,15 +65,32 @@ class Context:
         tenant: str = "",
         correlation_id: str | None = None,
         deadline: datetime | None = None,
+        lease_epoch: int = 1,
+        desk: Desk | None = None,
     ) -> None:
         self.job_id, self.kind, self.queue = job_id, kind, queue
         self.attempt, self.max_attempts, self.run = attempt, max_attempts, run
         self.tenant, self.correlation_id, self.deadline = tenant, correlation_id, deadline
+        self.lease_epoch = lease_epoch
+        self._desk = desk or NoDesk()
 
     @property
     def idempotency_key(self) -> str:
         """The same for every attempt of this job: hand it to services that deduplicate requests."""
         return str(self.job_id)
+
+    @property
+    def now(self) -> datetime:
+        """The time to reckon with, the same however often it is asked in one run.
+
+        It is the argument `reference_time` of the job if it has one, otherwise the time when it is first asked.
+        """
+        return self._now
+
+    @property
+    def log(self) -> BoundLogger:
+        """A logger whose lines carry the job's id, kind, queue and attempt."""
+        return self._log
 
     def is_cancelled(self) -> bool:
         """Whether somebody has asked this job to stop."""
@@ -57,6 +100,99 @@ class Context:
         """Raise Cancel if somebody has asked this job to stop; call it between parts of long work."""
         if self.is_cancelled():
             raise Cancel("stopped on request")
+
+    def ensure_lease(self) -> None:
+        """Raise ClaimLost unless this attempt still holds the job; call it before an effect that must not be doubled.
+
+        It also raises, LeaseUncertain, when the lease could not be renewed for so long that it may be lost soon.
+        """
+        self._desk.ensure_lease()
+
+    def progress(self, current: float, total: float | None = None, message: str | None = None) -> None:
+        """Show how far the job has come; call it as often as you like.
+
+        At most one value a second is written, and the last one always. Raises InvalidPayload for what is no count.
+        """
+        _check_count("current", current, least=0)
+        if total is not None:
+            _check_count("total", total, least=math.nextafter(0, 1))
+        text = None if message is None else safe_text(str(message), max_bytes=MAX_MESSAGE_BYTES)
+        self._desk.tell(Progress(current, total, text))
+
+    @overload
+    def step(
+        self, name: str, function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, R]: ...
+
+    @overload
+    def step(
+        self, name: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, R]: ...
+
+    def step(
+        self, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Coroutine[Any, Any, Any]:
+        """Do a part of the job once: `await ctx.step("charge", charge, cents)`.
+
+        When it is done, its result is stored; a later run gets that result instead of doing it again, in the type that
+        the function is annotated to return. Raises InvalidStep for a name used before in this run and for a result
+        that JSON cannot hold, ClaimLost if another worker has the job.
+        """
+        if _loop_runs():
+            return self._book.run(name, function, args, kwargs)
+        raise InvalidStep(
+            name, "no event loop runs here: use 'ctx.step_sync(…)' in a handler that is not async"
+        )
+
+    def step_sync(self, name: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Do what `step` does, blocking, in a handler that is not async."""
+        if _loop_runs():
+            raise SyncOnLoop("ctx.step_sync")
+        return cast(R, self._book.run_sync(name, function, args, kwargs))
+
+    def transaction(self, session: object = None) -> Transacting:
+        """Complete the job in the transaction that also holds what the handler writes: both or neither.
+
+        >>> async with ctx.transaction() as tx: await tx.execute("UPDATE …"); tx.result("done")
+
+        `session` is a session or connection of the same database, of SQLAlchemy, asyncpg, psycopg or sqlite3; without
+        one a connection of our own is used. Leaving the block completes the job and commits; any exception in it
+        undoes everything. Jobs enqueued inside belong to it. Afterwards every write of the context raises
+        AlreadySettled. Raises ClaimLost if another worker has the job, TransactionTooLong on SQLite when the block
+        takes too long, OutcomeUnknown when the connection broke and the outcome could not be learnt.
+        """
+        return Transacting(self._desk, session)
+
+    def failed_in(self, error: BaseException) -> str | None:
+        """The step out of which this error came; None if no step did."""
+        return self._book.failed_in(error)
+
+    def __getattr__(self, name: str) -> Any:
+        # Filled when first asked for: most handlers never do, and making a context must cost next to nothing.
+        match name:
+            case "_book":
+                from windlass.steps import StepBook
+
+                self._book = StepBook(self._desk, is_first_run=self.run == 1)
+            case "_now":
+                self._now = self._desk.now()
+            case "_log":
+                facts = {"job_id": str(self.job_id), "kind": self.kind, "queue": self.queue}
+                self._log = job_log(**facts, attempt=self.attempt, run=self.run)
+            case _:
+                raise AttributeError(f"a context has no {name!r}")
+        return object.__getattribute__(self, name)
+
+
+def _check_count(field: str, value: object, *, least: float) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(cast(float, value)) or cast(float, value) < least:
+        needs = "a number above 0" if least else "a number from 0"
+        raise InvalidPayload(f"progress: {field} cannot be {value!r}, it needs {needs}", pointer=f"/{field}")
+
+
+def _loop_runs() -> bool:
+    return asyncio._get_running_loop() is not None
 
 
 _current: ContextVar[Context] = ContextVar("windlass_context")

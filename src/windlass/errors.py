@@ -15,6 +15,10 @@ WindlassError
 ├── JobNotFound                no job has this id
 ├── InvalidCursor              the search cursor was altered or is not ours
 ├── ClaimLost                  another worker holds the job now; nothing was written
+│   └── LeaseUncertain         the lease could not be renewed; another worker may hold the job soon
+├── AlreadySettled             the handler's transaction has completed the job; it can say no more
+├── TransactionTooLong         the handler's transaction kept SQLite's writer for too long; it is undone
+├── InvalidStep                a step's name or result cannot be used; its job is dead
 ├── JobFailed                  a waited-for job ended without a result
 │   ├── JobDead
 │   └── JobCancelled
@@ -164,6 +168,47 @@ class ClaimLost(WindlassError):
             f"claim lost on {', '.join(map(str, job_ids))}: another worker holds it or it was settled"
         )
         self.job_ids = tuple(job_ids)
+
+
+class LeaseUncertain(ClaimLost):
+    """The lease could not be renewed for so long that the job may be taken away soon, if it is not already."""
+
+    def __init__(self, job_id: object, *, silent_for: float, lease: timedelta) -> None:
+        WindlassError.__init__(
+            self,
+            f"the lease of job {job_id} is {lease.total_seconds():g} s and was last renewed {silent_for:.0f} s ago: "
+            "another worker may take the job, so do nothing that must not be done twice",
+        )
+        self.job_ids, self.silent_for, self.lease = (job_id,), silent_for, lease
+
+
+class AlreadySettled(WindlassError):
+    """The job is completed by its handler's transaction: nothing can be written about it any more."""
+
+    def __init__(self, job_id: object) -> None:
+        super().__init__(
+            f"job {job_id} was completed by ctx.transaction(): do this before the block, or inside of it"
+        )
+        self.job_id = job_id
+
+
+class TransactionTooLong(WindlassError):
+    """A handler's transaction kept SQLite's only writer for too long; it was rolled back."""
+
+    def __init__(self, job_id: object, *, limit: timedelta) -> None:
+        super().__init__(
+            f"the transaction of job {job_id} took longer than {limit.total_seconds():g} s, while nobody else could "
+            "write to SQLite: do the slow work before the block, or raise transaction_limit"
+        )
+        self.job_id, self.limit = job_id, limit
+
+
+class InvalidStep(WindlassError):
+    """A step cannot be run or remembered; no other attempt would change that, so its job is dead."""
+
+    def __init__(self, name: object, problem: str) -> None:
+        super().__init__(f"step {name!r}: {problem}")
+        self.name, self.problem = name, problem
 
 
 class JobFailed(WindlassError):

@@ -39,6 +39,8 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "jobs.claimed": (Level.DEBUG, "A worker has received jobs."),
     "job.started": (Level.DEBUG, "A handler begins."),
     "job.measured": (Level.DEBUG, "An attempt in a process of its own has used so much time and memory."),
+    "job.progressed": (Level.DEBUG, "A handler has told how far its job has come."),
+    "job.outlived": (Level.WARNING, "A handler raised after the transaction that had completed its job."),
     "jobs.completed": (Level.DEBUG, "Attempts have completed their jobs; a batch is told of, not each."),
     "job.settled": (
         Level.INFO,

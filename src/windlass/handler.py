@@ -30,6 +30,10 @@ class Enqueuer(Protocol):
         """Store one job, blocking."""
         ...
 
+    def completions(self) -> Any:
+        """Make transactions in which handlers complete their jobs."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class JobArgs(Generic[R_co]):
@@ -82,6 +86,11 @@ class Handler(Generic[P, R_co]):
         self.__name__, self.__qualname__ = spec.function.__name__, spec.function.__qualname__
         self.__module__, self.__doc__ = spec.function.__module__, spec.function.__doc__
         self._bound: BoundHandler[P, R_co] = BoundHandler(spec, enqueuer, NO_OPTIONS)
+
+    @property
+    def enqueuer(self) -> Enqueuer:
+        """The application that it belongs to."""
+        return self._bound._enqueuer
 
     @property
     def kind(self) -> str:

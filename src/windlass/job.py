@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, NewType
 from uuid import UUID
@@ -113,6 +113,46 @@ class Attempt:
     peak_rss_mb: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NewStep:
+    """A step that its handler has just finished; `result` is JSON text that passed the validator."""
+
+    name: str
+    position: int
+    result: str | None
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A part of a job that is done and not repeated; `attempt` and `run` tell when it was."""
+
+    job_id: JobId
+    name: str
+    position: int
+    result: Any
+    attempt: int
+    run: int
+    worker: str | None
+    duration_ms: int
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job has come, as its handler tells it."""
+
+    current: float
+    total: float | None = None
+    message: str | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def percent(self) -> float | None:
+        """The part that is done, 0 to 100; None without a total."""
+        return None if self.total is None else min(100.0, 100 * self.current / self.total)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A stored job, as the database has it now."""
@@ -156,7 +196,7 @@ class Job:
     cancel_requested_at: datetime | None
     settled_epoch: int | None
     settled_by: str | None
-    progress: dict[str, Any] | None = field(default=None)
+    progress: Progress | None = None
 
     @property
     def is_finished(self) -> bool:

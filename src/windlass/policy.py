@@ -88,6 +88,7 @@ class Policy:
     keep_completed: timedelta | None = timedelta(days=7)
     keep_cancelled: timedelta | None = timedelta(days=7)
     keep_resolved: timedelta | None = timedelta(days=30)
+    transaction_limit: timedelta = timedelta(seconds=2)
     audit_every_transition: bool = False
     max_result_bytes: int = 1024 * 1024
     max_payload_bytes: int = 1024 * 1024
@@ -136,6 +137,7 @@ class PolicyFields(TypedDict, total=False):
     keep_completed: Duration | None
     keep_cancelled: Duration | None
     keep_resolved: Duration | None
+    transaction_limit: Duration
     audit_every_transition: bool
     max_result_bytes: int
     max_payload_bytes: int
@@ -355,6 +357,7 @@ CHECKS: Mapping[str, Check] = {
     "keep_completed": optional(length),
     "keep_cancelled": optional(length),
     "keep_resolved": optional(length),
+    "transaction_limit": positive,
     "audit_every_transition": flag,
     "max_result_bytes": whole(1, 1 << 30),
     "max_payload_bytes": whole(1, 1 << 30),

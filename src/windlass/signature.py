@@ -82,9 +82,9 @@ def read_signature(function: Callable[..., Any], *, names: Mapping[str, Any] | N
         is_async=inspect.iscoroutinefunction(function),
         wants_context=wants_context,
         arguments=arguments,
-        decoder=_decoder_for(arguments, f"{label} cannot be a handler: a parameter"),
+        decoder=decoder_for(arguments, f"{label} cannot be a handler: a parameter"),
         result_type=result_type,
-        result_decoder=_decoder_for(result_type, f"{label} cannot be a handler: its result"),
+        result_decoder=decoder_for(result_type, f"{label} cannot be a handler: its result"),
     )
 
 
@@ -143,7 +143,8 @@ def _arguments_struct(
     return msgspec.defstruct(label.rpartition(".")[2], members, kw_only=True, forbid_unknown_fields=True)
 
 
-def _decoder_for(kind: Any, what: str) -> msgspec.json.Decoder[Any]:
+def decoder_for(kind: Any, what: str) -> msgspec.json.Decoder[Any]:
+    """What reads JSON as this type; raises InvalidSettings, beginning with `what`, if JSON cannot hold it."""
     try:
         msgspec.json.schema(kind, schema_hook=_pydantic_schema)
         return msgspec.json.Decoder(kind, dec_hook=_from_pydantic)

@@ -44,6 +44,13 @@ def commit(query: str, _: list[str]) -> bool:
     return query.startswith("COMMIT")
 
 
+def commit_after_guard() -> Chooses:
+    """Chooses the end of a handler's transaction, whichever library writes the statements."""
+    return lambda query, before: (
+        query.startswith("COMMIT") and any("pg_current_xact_id" in one for one in before)
+    )
+
+
 def commit_after(name: str) -> Chooses:
     """Chooses the end of a transaction in which the statement of this name was run."""
     sql = dialect().statement(name).sql

@@ -126,3 +126,61 @@ def hoard(megabytes: int) -> int:
 
 
 hoarded: list[bytes] = []
+
+
+@app.job(runs_in="process", **quick)
+def step_by_step(ctx: Context, folder: str) -> list[int]:
+    """Die in the second step of the first run."""
+
+    def part(number: int) -> int:
+        with Path(folder, "parts").open("a") as parts:
+            parts.write(f"{number}\n")
+        if number == 2 and ctx.run == 1:
+            os._exit(7)
+        return number
+
+    ctx.ensure_lease()
+    ctx.log.warning("parts.begun", run=ctx.run, folder=Path(folder))
+    done = []
+    for number in (1, 2, 3):
+        done.append(ctx.step_sync(f"part {number}", part, number))
+        ctx.progress(number, 3, f"part {number}")
+    return done
+
+
+@app.job(runs_in="process", max_attempts=1, **quick)
+async def fail_in_a_step(ctx: Context) -> None:
+    await ctx.step("fetch", asyncio.sleep, 0)
+    await ctx.step("send", fail.__wrapped__)
+
+
+@app.job(runs_in="process", **quick)
+async def pay(ctx: Context, n: int, how: str = "return") -> None:
+    """Write and complete in one transaction, on a connection of this process."""
+    insert = (
+        "INSERT INTO payments (n) VALUES (?)"
+        if app.url.startswith("sqlite")
+        else "INSERT INTO payments VALUES ($1)"
+    )
+    ctx.progress(1, 2, "half")
+    async with ctx.transaction() as tx:
+        await tx.execute(insert, n)
+        await add.options(delay="1h").enqueue(a=n)
+        if how == "raise":
+            raise Cancel("undo it")
+    if how == "die":
+        os._exit(7)
+    if how == "late":
+        raise ValueError("too late to matter")
+
+
+@app.job(runs_in="process", **quick)
+def pay_blocking(ctx: Context, n: int) -> None:
+    insert = (
+        "INSERT INTO payments VALUES (?)"
+        if app.url.startswith("sqlite")
+        else "INSERT INTO payments VALUES (%s)"
+    )
+    with ctx.transaction() as tx:
+        tx.execute(insert, n)
+        add.options(delay="1h").enqueue_sync(a=n)

@@ -17,9 +17,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import asyncpg
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+
 from windlass import Backoff, Context, Windlass, assembly
 from windlass.maintenance.loop import Maintenance
 from windlass.stores import postgres
+from windlass.stores.completing import certainty
 from windlass.wakeups.postgres import PostgresWakeups
 from windlass.wakeups.sqlite import SqliteWakeups
 from windlass.worker import watchdog
@@ -106,6 +111,63 @@ def application(settings: Settings) -> Windlass:
         raise UNUSUAL[name]
 
     @app.job(**numbers)
+    async def eleven_steps(ctx: Context, path: str) -> list[int]:
+        """Eleven steps; the seventh takes until a test lets it end."""
+
+        async def part(number: int) -> int:
+            journal.write(f"begin-{number}", ctx)
+            while number == 7 and not Path(path).exists():
+                await asyncio.sleep(0.02)
+            journal.write(f"end-{number}", ctx)
+            return number
+
+        return [await ctx.step(f"part {number}", part, number) for number in range(1, 12)]
+
+    @app.job(**numbers)
+    def eleven_steps_in_thread(ctx: Context, path: str) -> list[int]:
+        """Do the same in a thread."""
+
+        def part(number: int) -> int:
+            journal.write(f"begin-{number}", ctx)
+            while number == 7 and not Path(path).exists():
+                time.sleep(0.02)
+            journal.write(f"end-{number}", ctx)
+            return number
+
+        return [ctx.step_sync(f"part {number}", part, number) for number in range(1, 12)]
+
+    @app.job(**numbers)
+    async def pay(ctx: Context, n: int, way: str = "own") -> None:
+        """Write a row and complete, together."""
+        journal.write("start", ctx)
+        if way == "own":
+            async with ctx.transaction() as tx:
+                await tx.execute("INSERT INTO payments (n) VALUES ($1)", n)
+        elif way == "asyncpg":
+            connection = await asyncpg.connect(settings["url"])
+            try:
+                async with ctx.transaction(connection):
+                    await connection.execute("INSERT INTO payments (n) VALUES ($1)", n)
+            finally:
+                await connection.close()
+        else:
+            engine = create_async_engine(settings["url"].replace("postgresql", "postgresql+asyncpg"))
+            try:
+                async with AsyncSession(engine) as session, ctx.transaction(session):
+                    await session.execute(text("INSERT INTO payments (n) VALUES (:n)"), {"n": n})
+            finally:
+                await engine.dispose()
+        journal.write("end", ctx)
+
+    @app.job(**numbers)
+    def pay_in_thread(ctx: Context, n: int) -> None:
+        """Do the same in a thread."""
+        journal.write("start", ctx)
+        with ctx.transaction() as tx:
+            tx.execute("INSERT INTO payments (n) VALUES (%s)", n)
+        journal.write("end", ctx)
+
+    @app.job(**numbers)
     async def poison(ctx: Context) -> None:
         """Take the whole process down."""
         journal.write("start", ctx)
@@ -149,6 +211,8 @@ def shorten(settings: Settings) -> None:
         # Workers of another machine cannot see each other's processes and must wait for leases.
         assembly.boot_id = lambda: settings["machine"]
     watchdog.GRACE = timedelta(seconds=settings.get("overtime", 1))
+    if "certain_within" in settings:
+        certainty.PATIENCE = settings["certain_within"]
     if "patience" in settings:
         postgres.PATIENCE = dict.fromkeys(postgres.PATIENCE, settings["patience"])
     if not settings.get("ticks", True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -24,7 +24,7 @@ from windlass.client.wording import spoken
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
-    from windlass.job import Attempt, Job
+    from windlass.job import Attempt, Job, Progress, Step
     from windlass.records import AuditEntry
 
 
@@ -38,21 +38,34 @@ job = typer.Typer(
 def show(session: Session, job_id: JobArgument) -> None:
     """Show everything about a job: why it does not run, its data, its attempts and its history."""
 
-    async def look(app: Windlass) -> tuple[Job, list[str], list[Attempt], list[AuditEntry]]:
-        found = await app.jobs.get(job_id)
-        reasons = await app.doctor.why(job_id)
-        return found, reasons, await app.jobs.runs(job_id), await app.jobs.history(job_id)
+    async def look(app: Windlass) -> _Seen:
+        return _Seen(
+            await app.jobs.get(job_id),
+            await app.doctor.why(job_id),
+            await app.jobs.steps(job_id),
+            await app.jobs.runs(job_id),
+            await app.jobs.history(job_id),
+        )
 
-    found, reasons, runs, history = session.run(look)
-    attempts = [run for run in runs if run.status not in ("started", "completed")]
+    seen = session.run(look)
 
     def view() -> None:
-        _summary(found, reasons)
-        _data(found)
-        _runs(runs)
-        _history(history)
+        _summary(seen.job, seen.why)
+        _data(seen.job)
+        _steps(seen.steps)
+        _runs(seen.runs)
+        _history(seen.history)
 
-    session.show({"job": found, "why": reasons, "attempts": attempts, "runs": runs, "history": history}, view)
+    attempts = [run for run in seen.runs if run.status not in ("started", "completed")]
+    session.show({**seen._asdict(), "attempts": attempts}, view)
+
+
+class _Seen(NamedTuple):
+    job: Job
+    why: list[str]
+    steps: list[Step]
+    runs: list[Attempt]
+    history: list[AuditEntry]
 
 
 @job.command()
@@ -134,6 +147,7 @@ def _summary(job: Job, reasons: list[str]) -> None:
             ("key", job.idempotency_key),
             ("correlation", job.correlation_id),
             ("parent", str(job.parent_id) if job.parent_id else None),
+            ("progress", _progress(job.progress)),
             ("worker", job.worker),
             ("created", printing.exactly(job.created_at)),
             ("runs at", printing.exactly(job.run_at) if not job.started_at or job.is_retrying else None),
@@ -151,7 +165,6 @@ def _data(job: Job) -> None:
         ("Arguments", job.args),
         ("Result", job.result),
         ("Metadata", job.metadata),
-        ("Progress", job.progress),
     )
     for title, value in parts:
         if value or (title == "Result" and value is not None):
@@ -160,6 +173,31 @@ def _data(job: Job) -> None:
     if job.error:
         printing.heading("Last error")
         printing.error(job.error)
+
+
+def _progress(progress: Progress | None) -> str | None:
+    if progress is None:
+        return None
+    told = f"{progress.current:g}"
+    if progress.total is not None:
+        told += f" of {progress.total:g} ({progress.percent:.0f} %)"
+    return f"{told}, {progress.message}" if progress.message else told
+
+
+def _steps(steps: list[Step]) -> None:
+    if steps:
+        printing.heading("Steps done")
+        rows = [
+            (
+                step.name,
+                str(step.run),
+                printing.ago(step.finished_at),
+                spoken(timedelta(milliseconds=step.duration_ms)),
+                printing.short_json(step.result),
+            )
+            for step in steps
+        ]
+        printing.table(("step", "run", "finished", "took", "result"), rows, right=("run",))
 
 
 def _runs(runs: list[Attempt]) -> None:

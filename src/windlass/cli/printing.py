@@ -131,6 +131,12 @@ def json_text(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
+def short_json(value: object, *, most: int = 80) -> str:
+    """The same on one line, cut where it gets long."""
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def ago(moment: datetime | None) -> str:
     """How long ago a moment was, or how far ahead it is."""
     if moment is None:

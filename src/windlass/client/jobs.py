@@ -26,7 +26,7 @@ from windlass.env import Env
 from windlass.errors import InvalidBatch, InvalidJob, InvalidPolicy, JobNotFound, UnknownKind
 from windlass.handle import JobHandle, Lookup
 from windlass.handler import JobArgs
-from windlass.job import Attempt, Job, NewJob, Stored
+from windlass.job import Attempt, Job, NewJob, Step, Stored
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.policy import PolicyChange, from_json
 from windlass.records import AuditEntry, JobFilter, QueueCount
@@ -177,6 +177,10 @@ class Jobs:
     async def runs(self, job_id: UUID | str) -> list[Attempt]:
         """Every run of the job in order, the one that completed it and the one under way included."""
         return await self.stores.jobs.runs(to_id(job_id))
+
+    async def steps(self, job_id: UUID | str) -> list[Step]:
+        """The steps of the job that are done and will not be repeated, in order."""
+        return await self.stores.steps.of_job(to_id(job_id))
 
     async def history(self, job_id: UUID | str) -> list[AuditEntry]:
         """What was done to the job and by whom, in order."""

@@ -13,6 +13,7 @@ from windlass.handler import JobArgs
 from windlass.job import NewJob, Stored
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.registry import HandlerSpec
+from windlass.transaction import is_open_here
 
 if TYPE_CHECKING:
     from windlass.client.jobs import Jobs
@@ -141,7 +142,7 @@ class SyncEnqueuing:
     def _transaction(self, tx: object, name: str) -> object | None:
         """The transaction meant: the one given, none if it is False, or else the block that is open here."""
         # Looked for here and not on the background loop: blocks are open in threads.
-        if tx is not None or "django.db" not in sys.modules:
+        if tx is not None or ("django.db" not in sys.modules and not is_open_here()):
             return None if tx is False else tx
 
         async def prepared() -> Joiner:

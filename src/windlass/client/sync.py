@@ -21,7 +21,7 @@ from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
 from windlass.handle import JobHandle
 from windlass.handler import JobArgs
-from windlass.job import Attempt, Job, JobId
+from windlass.job import Attempt, Job, JobId, Step
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.records import (
     AuditEntry,
@@ -101,6 +101,10 @@ class SyncJobs:
     def runs(self, job_id: UUID | str) -> list[Attempt]:
         """Every run of the job in order, the one that completed it and the one under way included."""
         return self._loop.run(lambda: self._app.jobs.runs(job_id), name="sync.jobs.runs")
+
+    def steps(self, job_id: UUID | str) -> list[Step]:
+        """The steps of the job that are done and will not be repeated, in order."""
+        return self._loop.run(lambda: self._app.jobs.steps(job_id), name="sync.jobs.steps")
 
     def history(self, job_id: UUID | str) -> list[AuditEntry]:
         """What was done to the job and by whom, in order."""

@@ -28,6 +28,8 @@ from windlass.records import (
 )
 from windlass.settlement import Settlement
 from windlass.states import State
+from windlass.stores.handling import Steps as Steps
+from windlass.stores.handling import Telling as Telling
 from windlass.stores.letters_contract import DeadLetters as DeadLetters
 from windlass.stores.operating import AuditTrail as AuditTrail
 from windlass.stores.operating import Insights as Insights
@@ -273,3 +275,5 @@ class Stores:
     insights: Insights
     overrides: Overrides
     promoted: PromotedFields
+    steps: Steps
+    progress: Telling

@@ -167,6 +167,9 @@ class DeadLetterStore:
                 metadata = {**(rows.document(before[0]["metadata"]) or {}), "retried_from": str(job_id)}
                 values = {"job_id": job_id, "new_metadata": codec.encode(metadata, what="metadata"), **copy}
                 await connection.fetch_each("dead_letters/clone", [values])
+            elif args is not None:
+                # What it did with the old arguments is not what it would do with these.
+                await connection.fetch("steps/forget", id=job_id)
             return queues[job_id]
 
     async def _close_many(self, job_ids: Sequence[JobId], decision: _Decision) -> dict[JobId, str]:

@@ -40,7 +40,9 @@ ENGINE_SETTINGS = {
 
 # How many seconds the engine waits for an answer before it takes a connection for dead. A link can die without a
 # sign, and a worker that waits for ever keeps nothing alive. Callers' own statements may take what they need.
-PATIENCE = {"heartbeat": 10.0, "hints": 10.0, "fetch": 30.0, "settle": 30.0, "maintenance": 30.0}
+PATIENCE = {"heartbeat": 10.0, "hints": 10.0} | dict.fromkeys(
+    ("fetch", "settle", "maintenance", "handlers"), 30.0
+)
 
 # What the driver raises when the link is at fault. It calls it an internal error when a session is used that the server
 # has ended, in the moment before the end of the connection arrives.
@@ -76,6 +78,7 @@ def dialect(*, clock: bool = False) -> Dialect:
         "started": lambda _: "pg_postmaster_start_time()",
         "each": _each,
         "skip_locked": lambda _: "FOR UPDATE SKIP LOCKED",
+        "share": lambda table: f"FOR SHARE OF {table}",
         "milliseconds": lambda body: f"(EXTRACT(EPOCH FROM {body}) * 1000)::bigint",
         "greatest": lambda _: "GREATEST",
         "least": lambda _: "LEAST",

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from windlass.job import Attempt, Claim, Job, JobId
+from windlass.job import Attempt, Claim, Job, JobId, Progress, Step
 from windlass.records import (
     AuditEntry,
     DeadLetter,
@@ -145,7 +145,7 @@ _MOMENTS = (
     "deadline",
     "cancel_requested_at",
 )
-_DOCUMENTS = ("args", "result", "error", "progress")
+_DOCUMENTS = ("args", "result", "error")
 
 
 def job(row: Row) -> Job:
@@ -162,7 +162,37 @@ def job(row: Row) -> Job:
         metadata=document(row["metadata"]) or {},
         policy=_own_policy(row),
         parent_id=None if parent is None else job_id(parent),
+        progress=None if row["progress_at"] is None else _progress(row),
         **values,
+    )
+
+
+def _progress(row: Row) -> Progress:
+    total = row["progress_total"]
+    return Progress(
+        _count(row["progress_current"]),
+        None if total is None else _count(total),
+        row["progress_message"],
+        moment(row["progress_at"]),
+    )
+
+
+def _count(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def step(row: Row) -> Step:
+    """A step that is done."""
+    return Step(
+        job_id=job_id(row["job_id"]),
+        name=row["name"],
+        position=row["position"],
+        result=document(row["result"]),
+        attempt=row["attempt"],
+        run=row["run"],
+        worker=row["worker"],
+        duration_ms=row["duration_ms"],
+        finished_at=moment(row["finished_at"]),
     )
 
 

@@ -58,6 +58,7 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
     "started": lambda _: "0",
     "each": _each,
     "skip_locked": lambda _: "",
+    "share": lambda _: "",
     "milliseconds": lambda body: f"(({body}) / 1000)",
     "greatest": lambda _: "max",
     "least": lambda _: "min",

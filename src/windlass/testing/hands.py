@@ -13,6 +13,7 @@ from windlass.job import Claim, Job, JobId
 from windlass.outcome import Complete, Outcome, Released
 from windlass.records import Wanted
 from windlass.registry import HandlerSpec, Registry, RunsIn
+from windlass.worker.notebook import Notebook
 from windlass.worker.runner import Runner
 from windlass.worker.settler import Settler
 from windlass.worker.watchdog import watch_time_limits
@@ -43,9 +44,11 @@ class Hands:
         self._loop = asyncio.get_running_loop()
         self._errors: dict[JobId, Exception] = {}
         self._ended: dict[JobId, asyncio.Future[Outcome]] = {}
+        self._notebook = Notebook(emit=worker._emit, env=worker._env)
         self._settler = Settler(
             app.jobs.stores.claims,
             self._plan.decide,
+            notebook=self._notebook,
             wakeups=app.jobs.wakeups,
             emit=worker._emit,
             env=worker._env,
@@ -55,12 +58,15 @@ class Hands:
             slots=self._plan.concurrency,
             finish=self._finish,
             rules=self._plan.rules,
+            services=self._plan.services(self._notebook, worker._emit, worker._env),
             result_limit=self._plan.result_limit,
             env=worker._env,
         )
         self._runner.use_loop(self._loop)
+        stores = app.jobs.stores
         self._tasks = [
             asyncio.create_task(self._settler.run()),
+            asyncio.create_task(self._notebook.run(stores.steps, stores.progress)),
             asyncio.create_task(
                 watch_time_limits(self._runner, self._finish, emit=worker._emit, env=worker._env)
             ),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from windlass.classify import ErrorClass, Rules, classify
 from windlass.error_text import error_info
-from windlass.errors import Cancel, Hopeless, InvalidArguments, InvalidPayload, Retry, Snooze
+from windlass.errors import Cancel, Hopeless, InvalidArguments, InvalidPayload, InvalidStep, Retry, Snooze
 from windlass.job import Claim
 from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped
 from windlass.registry import HandlerSpec
@@ -34,9 +35,17 @@ def raised(error: BaseException, *, rules: Rules, now: datetime) -> Outcome:
     _forget_frames_before_the_handler(error)
     found = classify(error, rules, now=now)
     info = error_info(error, error_class=found.error_class, code=found.code, status=found.status)
-    hopeless = isinstance(error, Hopeless | InvalidArguments)
+    hopeless = isinstance(error, Hopeless | InvalidArguments | InvalidStep)
     after = error.after if isinstance(error, Retry) else found.retry_after
     return Fail(info, hopeless=hopeless, retry_after=after)
+
+
+def in_step(outcome: Outcome, step: str | None) -> Outcome:
+    """The same outcome; a failure also tells in which step of the handler it came about."""
+    if step is None or not isinstance(outcome, Fail):
+        return outcome
+    error = replace(outcome.error, context={**outcome.error.context, "step": step})
+    return replace(outcome, error=error)
 
 
 def timed_out(claim: Claim, error: BaseException | None = None) -> Fail:

@@ -70,7 +70,10 @@ class Heartbeat:
     async def _renew(self) -> None:
         claims = [*self._runner.claims(), *self._unsettled()]
         if claims:
-            self._apply(await self._claims.renew(claims))
+            sent = self._env.monotonic()
+            renewed = await self._claims.renew(claims)
+            self._runner.note_renewed(renewed.held, sent=sent)
+            self._apply(renewed)
 
     def _apply(self, renewed: Renewed) -> None:
         for job_id in renewed.lost:

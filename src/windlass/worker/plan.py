@@ -8,10 +8,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from windlass.classify import Rules
+from windlass.env import Env
+from windlass.events import Emit
+from windlass.job import Claim
 from windlass.records import KindRecord, NewWorker, Override, Wanted
 from windlass.registry import Registry
-from windlass.stores.contract import Claims, Kinds, Workers
+from windlass.stores.contract import Claims, Kinds, Steps, Telling, Workers
 from windlass.wakeups.contract import Wakeups
+from windlass.worker.desk import Completions, Services
+from windlass.worker.notebook import Notebook
 from windlass.worker.processes import ProcessLimits
 from windlass.worker.settler import Decide
 
@@ -40,6 +45,19 @@ class Plan:
     poll_idle: timedelta
     shutdown_grace: timedelta
     process_limits: ProcessLimits
+    completions: Callable[[], Completions]
+    transaction_limit: Callable[[Claim], timedelta]
+
+    def services(self, notebook: Notebook, emit: Emit, env: Env) -> Services:
+        """What the contexts of the worker's attempts share."""
+        return Services(
+            notebook=notebook,
+            completions=self.completions,
+            transaction_limit=self.transaction_limit,
+            result_limit=self.result_limit,
+            emit=emit,
+            env=env,
+        )
 
 
 class Duties(Protocol):
@@ -65,6 +83,8 @@ class Parts:
     fetching: Claims
     settling: Claims
     beating: Claims
+    steps: Steps
+    progress: Telling
     workers: Workers
     kinds: Kinds
     wakeups: Wakeups

@@ -12,8 +12,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,11 +26,14 @@ from windlass.env import SYSTEM
 from windlass.errors import InvalidSettings
 from windlass.handler import Handler
 from windlass.job import JobId
+from windlass.job_logs import forward, set_job_level
 from windlass.outcome import Outcome
 from windlass.records import Measured
 from windlass.registry import HandlerSpec, describe
-from windlass.worker.endings import raised, returned
-from windlass.worker.process_words import Begun, Report, Task, Unpacking, packed
+from windlass.worker.desk import Completions
+from windlass.worker.endings import in_step, raised, returned
+from windlass.worker.process_desk import Channel, Forwarding, ProcessDesk
+from windlass.worker.process_words import Begun, Order, Report, Task, Unpacking
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _RESET_PEAK = "5"
@@ -44,16 +47,19 @@ class Terminated(SystemExit):
 def main(descriptor: int) -> None:
     """Serve the worker at the other end of this socket."""
     _die_with_the_worker()
-    signal.signal(signal.SIGTERM, _terminate)
-    channel = socket.socket(fileno=descriptor)
+    ending = Termination()
+    signal.signal(signal.SIGTERM, ending.ask)
+    raw = socket.socket(fileno=descriptor)
     # What the handler starts must not keep the channel open: the worker could not see this process end.
-    channel.set_inheritable(False)
+    raw.set_inheritable(False)
     tasks: SimpleQueue[Task] = SimpleQueue()
+    channel = Channel(raw)
+    forward(Forwarding(channel))
     # Reads beside the handler, because only so is a worker that has died noticed on every system.
-    threading.Thread(target=_read, args=(channel, tasks), name="windlass-channel", daemon=True).start()
+    threading.Thread(target=_read, args=(raw, channel, tasks), name="windlass-channel", daemon=True).start()
     try:
         while True:
-            channel.sendall(packed(_report(tasks.get(), lambda: channel.sendall(packed(Begun())))))
+            channel.say(_report(tasks.get(), channel, ending))
     except (Terminated, OSError):
         _leave()
 
@@ -63,18 +69,47 @@ def _die_with_the_worker() -> None:
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise Terminated(128 + number)
+class Termination:
+    """Ends the handler when the worker wants it to, but not in the middle of a commit."""
+
+    def __init__(self) -> None:
+        self._is_held = False
+        self._asked: int | None = None
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Answer the signal."""
+        self._asked = number
+        if not self._is_held:
+            raise Terminated(128 + number)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Put it off while the block lasts."""
+        self._is_held = True
+        try:
+            yield
+        finally:
+            self._is_held = False
+            if self._asked is not None:
+                raise Terminated(128 + self._asked)
 
 
-def _read(channel: socket.socket, tasks: SimpleQueue[Task]) -> None:
+def _read(raw: socket.socket, channel: Channel, tasks: SimpleQueue[Task]) -> None:
     unpacking = Unpacking()
     with suppress(OSError):
-        while received := channel.recv(_CHUNK):
+        while received := raw.recv(_CHUNK):
             unpacking.add(received)
-            while (task := unpacking.next(Task)) is not None:
-                tasks.put(task)
+            while (order := _next(unpacking)) is not None:
+                if isinstance(order, Task):
+                    tasks.put(order)
+                else:
+                    channel.hear(order)
     _leave()
+
+
+def _next(unpacking: Unpacking) -> Order | None:
+    order: Order | None = unpacking.next(Order)
+    return order
 
 
 def _leave() -> NoReturn:
@@ -85,34 +120,40 @@ def _leave() -> NoReturn:
     os._exit(0)
 
 
-def _report(task: Task, begin: Callable[[], None]) -> Report:
+def _report(task: Task, channel: Channel, ending: Termination) -> Report:
     _forget_peak()
+    set_job_level(task.log_level)
     before = _cpu_seconds()
-    outcome = contextvars.copy_context().run(_attempt, task, begin)
+    desk = ProcessDesk(task, channel, ending.held)
+    outcome = contextvars.copy_context().run(_attempt, task, desk, lambda: channel.say(Begun()))
+    desk.tell_last()
     _flush()
     measured = Measured(cpu_ms=round((_cpu_seconds() - before) * 1000), peak_rss_mb=_peak_rss_mb())
     return Report.of(outcome, measured)
 
 
-def _attempt(task: Task, begin: Callable[[], None]) -> Outcome:
-    contexts.enter(own := _context(task))
+def _attempt(task: Task, desk: ProcessDesk, begin: Callable[[], None]) -> Outcome:
+    contexts.enter(own := _context(task, desk))
     try:
         try:
-            spec = _find(task)
+            spec, desk.completions = _find(task)
         finally:
             begin()
         arguments = spec.unpack(task.args)
         assert spec.function is not None
         call: Any = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
         value = asyncio.run(call) if spec.is_async else call
-        return returned(spec, value, result_limit=task.result_limit)
+        return desk.completed or returned(spec, value, result_limit=task.result_limit)
     except Terminated:
         raise
     except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
-        return raised(error, rules=task.rules, now=SYSTEM.wall())
+        if desk.completed is not None:
+            own.log.warning("job.outlived", error=type(error).__qualname__)
+            return desk.completed
+        return in_step(raised(error, rules=task.rules, now=SYSTEM.wall()), own.failed_in(error))
 
 
-def _context(task: Task) -> Context:
+def _context(task: Task, desk: ProcessDesk) -> Context:
     return Context(
         job_id=JobId(task.job_id),
         kind=task.kind,
@@ -123,17 +164,19 @@ def _context(task: Task) -> Context:
         tenant=task.tenant,
         correlation_id=task.correlation_id,
         deadline=task.deadline,
+        lease_epoch=task.lease_epoch,
+        desk=desk,
     )
 
 
-def _find(task: Task) -> HandlerSpec:
+def _find(task: Task) -> tuple[HandlerSpec, Callable[[], Completions] | None]:
     found: object = reduce(getattr, task.name.split("."), importlib.import_module(task.module))
     if isinstance(found, Handler):
-        return found.spec
+        return found.spec, found.enqueuer.completions
     if not callable(found):
         raise InvalidSettings(f"{task.module}.{task.name} is no handler in the process that was to run it")
     # Registered by a call, so that the name still stands for the plain function.
-    return describe(found, kind=task.kind, runs_in="process")
+    return describe(found, kind=task.kind, runs_in="process"), None
 
 
 def _flush() -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 
 from windlass.classify import Rules
+from windlass.job import NewStep, Progress
 from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
 from windlass.records import Measured
 
@@ -16,7 +17,7 @@ _T = TypeVar("_T")
 _LENGTH_BYTES = 4
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """One attempt: where the handler is found, what it is called with, and what its context says."""
 
     module: str
@@ -33,13 +34,31 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str
     correlation_id: str | None
     deadline: datetime | None
+    lease_epoch: int
+    lease: timedelta
+    transaction_limit: timedelta
+    log_level: int
 
 
-class Begun(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What came of the errand of this number."""
+
+    number: int
+    results: dict[str, str | None] = {}
+    is_lost: bool = False
+    silent_for: float | None = None
+    error: str | None = None
+
+
+Order = Task | Answer
+"""What a worker says."""
+
+
+class Begun(msgspec.Struct, frozen=True, tag=True):
     """The handler is imported, or could not be, and its time begins."""
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
     """How an attempt ended; exactly one of the first four says so, none of them means completed without a result."""
 
     error: ErrorInfo | None = None
@@ -82,6 +101,50 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Complete(self.result)
 
 
+class StepsAsked(msgspec.Struct, frozen=True, tag=True):
+    """The handler has come to its first step: which are done?"""
+
+    number: int
+
+
+class StepDone(msgspec.Struct, frozen=True, tag=True):
+    """A step is done and to be remembered."""
+
+    number: int
+    step: NewStep
+
+
+class LeaseAsked(msgspec.Struct, frozen=True, tag=True):
+    """Does the attempt still hold its job?"""
+
+    number: int
+
+
+class Told(msgspec.Struct, frozen=True, tag=True):
+    """How far the handler has come."""
+
+    progress: Progress
+
+
+class Logged(msgspec.Struct, frozen=True, tag=True):
+    """A line for the log."""
+
+    level: int
+    event: str
+    facts: dict[str, Any]
+
+
+class Settled(msgspec.Struct, frozen=True, tag=True):
+    """The handler's own transaction has completed the job."""
+
+    result: str | None
+
+
+Errand = StepsAsked | StepDone | LeaseAsked | Told | Logged | Settled
+Word = Begun | Report | Errand
+"""What a process says."""
+
+
 def packed(message: msgspec.Struct) -> bytes:
     """A message as it is sent."""
     text = msgspec.json.encode(message)
@@ -98,7 +161,7 @@ class Unpacking:
         """Take what was received."""
         self._bytes += received
 
-    def next(self, kind: type[_T]) -> _T | None:
+    def next(self, kind: type[_T] | Any) -> _T | None:
         """The next message, None until all of it is there; raises msgspec.DecodeError for anything else."""
         end = _LENGTH_BYTES + int.from_bytes(self._bytes[:_LENGTH_BYTES], "big")
         if len(self._bytes) < max(end, _LENGTH_BYTES + 1):

@@ -22,11 +22,14 @@ from windlass.classify import ErrorClass, Rules
 from windlass.env import Env
 from windlass.errors import InvalidSettings
 from windlass.handler import Handler
+from windlass.job_logs import job_level
 from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome
 from windlass.records import Measured
 from windlass.registry import HandlerSpec
+from windlass.worker.desk import Services, WorkerDesk
 from windlass.worker.endings import raised, timed_out
-from windlass.worker.process_words import Begun, Report, Task, Unpacking, packed
+from windlass.worker.errands import Errands
+from windlass.worker.process_words import Begun, Report, Task, Unpacking, Word, packed
 from windlass.worker.running import Running
 
 IMPORT_WITHIN = 20.0
@@ -100,9 +103,9 @@ class ProcessPool:
     """
 
     def __init__(
-        self, *, rules: Rules, result_limit: int, env: Env, limits: ProcessLimits | None = None
+        self, *, rules: Rules, services: Services, env: Env, limits: ProcessLimits | None = None
     ) -> None:
-        self._rules, self._result_limit, self._env = rules, result_limit, env
+        self._rules, self._services, self._env = rules, services, env
         self._limits = limits or ProcessLimits()
         self._idle: list[Child] = []
         self._children: set[Child] = set()
@@ -128,6 +131,8 @@ class ProcessPool:
         else:
             with self._lock:
                 self._idle.append(child)
+        if running.completed is not None:
+            return running.completed, None if report is None else report.measured
         if report is None:
             return running.stop_outcome or child.crash(running.claim.worker), child.measured
         if running.stop_outcome is not None and not isinstance(report.outcome, Complete):
@@ -150,7 +155,7 @@ class ProcessPool:
             name=function.__qualname__,
             args=claim.args,
             rules=self._rules,
-            result_limit=self._result_limit,
+            result_limit=self._services.result_limit,
             job_id=claim.id,
             kind=claim.kind,
             queue=claim.queue,
@@ -160,6 +165,10 @@ class ProcessPool:
             tenant=claim.tenant,
             correlation_id=claim.correlation_id,
             deadline=claim.deadline,
+            lease_epoch=claim.epoch,
+            lease=claim.lease,
+            transaction_limit=self._services.transaction_limit(claim),
+            log_level=job_level(),
         )
 
     def _given(self, task: bytes) -> Child:
@@ -194,6 +203,7 @@ class ProcessPool:
         """The report of an attempt; None if its process ended without one, by itself or because it had to."""
         begin_by = self._env.monotonic() + IMPORT_WITHIN
         child.has_begun, child.measured = False, None
+        child.errands = Errands(WorkerDesk(running, self._services), child.send)
         if self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN) is None:
             return None
         child.has_begun = True
@@ -210,10 +220,10 @@ class ProcessPool:
         now, kill_at = self._env.monotonic(), float("inf")
         while True:
             try:
-                message = child.receive(kind, within=min(LOOK_EVERY, by - now) if now < by else LOOK_EVERY)
+                message = child.receive(within=min(LOOK_EVERY, by - now) if now < by else LOOK_EVERY)
             except (EOFError, OSError, msgspec.MsgspecError):
                 return None
-            if message is not None:
+            if isinstance(message, kind):
                 return message
             now = self._env.monotonic()
             if now >= by and not running.is_asked_to_stop:
@@ -238,6 +248,7 @@ class Child:
         self.served, self.has_begun = 0, False
         self.cpu_before = 0.0
         self.measured: Measured | None = None
+        self.errands: Errands | None = None
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(SEND_WITHIN)
         self._unpacking = Unpacking()
@@ -268,11 +279,26 @@ class Child:
         """Hand over an attempt; raises OSError if the process is gone."""
         self._channel.sendall(task)
 
-    def receive(self, kind: type[_M], *, within: float) -> _M | None:
-        """What the process says next, None if nothing yet; raises EOFError when it can say no more."""
+    def receive(self, *, within: float) -> Begun | Report | None:
+        """What the process says next, None if nothing yet; raises EOFError when it can say no more.
+
+        What its handler asks for on the way is done.
+        """
+        if self.errands is not None and self.errands.is_waiting:
+            self.errands.answer(within=within)
+            within = 0
+        while (word := self._hear(within=within)) is not None:
+            if isinstance(word, Begun | Report):
+                return word
+            if self.errands is not None:
+                self.errands.take(word)
+            within = 0
+        return None
+
+    def _hear(self, *, within: float) -> Word | None:
         # What the handler started may hold the channel open, so its end alone does not tell.
         was_alive = self.is_alive
-        if (message := self._unpacking.next(kind)) is not None:
+        if (message := self._next()) is not None:
             return message
         if self._poll.poll(math.ceil(within * 1000) if was_alive else 0):
             received = self._channel.recv(_CHUNK)
@@ -283,7 +309,11 @@ class Child:
                 raise EOFError
         elif not was_alive:
             raise EOFError
-        return self._unpacking.next(kind)
+        return self._next()
+
+    def _next(self) -> Word | None:
+        word: Word | None = self._unpacking.next(Word)
+        return word
 
     def measure(self) -> None:
         """Note what the attempt has used so far, because a process that is ended cannot tell any more."""

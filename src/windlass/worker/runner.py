@@ -7,7 +7,7 @@ import contextvars
 import itertools
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -15,13 +15,15 @@ from typing import Any
 from windlass import context as contexts
 from windlass.classify import Rules
 from windlass.env import Env
+from windlass.error_text import error_info
 from windlass.errors import Cancel
 from windlass.job import Claim, JobId
 from windlass.outcome import Outcome
 from windlass.records import Measured
-from windlass.registry import HandlerSpec, Registry
+from windlass.registry import Registry
+from windlass.worker.desk import Services
 from windlass.worker.driving import Driven
-from windlass.worker.endings import raised, returned, timed_out
+from windlass.worker.endings import in_step, raised, returned, timed_out
 from windlass.worker.processes import ProcessLimits, ProcessPool
 from windlass.worker.running import Running, RunningContext
 from windlass.worker.threads import ThreadPool
@@ -50,6 +52,7 @@ class Runner:
         slots: int,
         finish: Finish,
         rules: Rules,
+        services: Services,
         result_limit: int,
         env: Env,
         on_measured: OnMeasured | None = None,
@@ -57,6 +60,7 @@ class Runner:
     ) -> None:
         self._registry, self._slots, self._finish, self._rules = registry, slots, finish, rules
         self._result_limit, self._env = result_limit, env
+        self._services = services
         self._waiting: deque[Running] = deque()
         self._in_hand: dict[JobId, Running] = {}
         self._active = 0
@@ -67,7 +71,7 @@ class Runner:
         """How many handlers keep their slot although nobody wants anything of them any more."""
         self._lock = threading.Lock()
         self._threads = ThreadPool(slots)
-        self._processes = ProcessPool(rules=rules, result_limit=result_limit, env=env, limits=process_limits)
+        self._processes = ProcessPool(rules=rules, services=services, env=env, limits=process_limits)
         self._on_measured = on_measured
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
@@ -84,7 +88,7 @@ class Runner:
         specs = {kind: self._registry.get(kind) for kind in {claim.kind for claim in claims}}
         with self._lock:
             for claim in claims:
-                running = Running(claim, specs[claim.kind], now)
+                running = Running(claim, specs[claim.kind], now, now)
                 self._in_hand[claim.id] = running
                 self._waiting.append(running)
         self._pump()
@@ -92,7 +96,17 @@ class Runner:
     def claims(self) -> list[Claim]:
         """Every claim in hand whose lease must be kept."""
         with self._lock:
-            return [running.claim for running in self._in_hand.values() if not running.is_abandoned]
+            return [
+                running.claim
+                for running in self._in_hand.values()
+                if not running.is_abandoned and running.completed is None
+            ]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a handler whose end is wanted is in hand, also one whose job is completed already."""
+        with self._lock:
+            return any(not running.is_abandoned for running in self._in_hand.values())
 
     @property
     def waiting(self) -> int:
@@ -113,6 +127,12 @@ class Runner:
         found = first or next((one for one in on_loop if one.task is task), None)
         return found.claim if found else None
 
+    def note_renewed(self, job_ids: Iterable[JobId], *, sent: float) -> None:
+        """The leases of these jobs were renewed by a request sent then."""
+        for job_id in job_ids:
+            if (running := self._in_hand.get(job_id)) is not None:
+                running.renewed = sent
+
     def has_suspect(self) -> bool:
         """Whether a job that may kill its worker is in hand."""
         with self._lock:
@@ -128,7 +148,7 @@ class Runner:
         """Stop one handler and want nothing of it any more; returns its claim, None if it is not in hand."""
         with self._lock:
             running = self._in_hand.get(job_id)
-            if running is None or running.is_abandoned:
+            if running is None or running.is_abandoned or running.completed is not None:
                 return None
             running.is_abandoned = True
             self.tainted += 1
@@ -251,7 +271,7 @@ class Runner:
         running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return running.stop_outcome
-        own = RunningContext(running)
+        own = RunningContext(running, self._services)
         context = self._base.copy()
         context.run(contexts.enter, own)
         try:
@@ -260,7 +280,7 @@ class Runner:
             call = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
             if running.claim.timeout < SHORT:
                 call = self._at_most(running, call)
-            return self._completed(spec, await Driven(call, context, partial(self._give_task, running)))
+            return self._completed(running, await Driven(call, context, partial(self._give_task, running)))
         except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
             return self._outcome_of(error, running)
 
@@ -281,19 +301,24 @@ class Runner:
         running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return running.stop_outcome
-        contexts.enter(own := RunningContext(running))
+        contexts.enter(own := RunningContext(running, self._services))
         try:
             arguments = spec.unpack(running.claim.args)
             assert spec.function is not None
             value = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
-            return self._completed(spec, value)
+            return self._completed(running, value)
         except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
             return self._outcome_of(error, running)
 
-    def _completed(self, spec: HandlerSpec, value: object) -> Outcome:
-        return returned(spec, value, result_limit=self._result_limit)
+    def _completed(self, running: Running, value: object) -> Outcome:
+        return running.completed or returned(running.spec, value, result_limit=self._result_limit)
 
     def _outcome_of(self, error: BaseException, running: Running) -> Outcome:
+        if running.completed is not None:
+            facts = {"job_id": str(running.claim.id), "kind": running.claim.kind}
+            self._services.emit("job.outlived", **facts, error=error_info(error, error_class="").type)
+            return running.completed
+        step = None if running.book is None else running.book.failed_in(error)
         if running.stop_outcome is not None and isinstance(error, asyncio.CancelledError | Cancel):
-            return running.stop_outcome
-        return raised(error, rules=self._rules, now=self._env.wall())
+            return in_step(running.stop_outcome, step)
+        return in_step(raised(error, rules=self._rules, now=self._env.wall()), step)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windlass.context import Context
 from windlass.job import Claim
-from windlass.outcome import Outcome
+from windlass.outcome import Complete, Outcome
 from windlass.registry import HandlerSpec
+from windlass.worker.desk import Services, WorkerDesk
+
+if TYPE_CHECKING:
+    from windlass.steps import StepBook
 
 
 @dataclass(slots=True, eq=False)
@@ -19,6 +23,8 @@ class Running:
     claim: Claim
     spec: HandlerSpec
     taken: float
+    renewed: float
+    """When the last renewal that was confirmed was sent."""
     started: float | None = None
     task: asyncio.Task[None] | None = None
     loop: asyncio.AbstractEventLoop | None = None
@@ -26,6 +32,9 @@ class Running:
     is_abandoned: bool = False
     is_asked_to_stop: bool = False
     is_interrupted: bool = False
+    book: StepBook | None = None
+    completed: Complete | None = None
+    """What the handler's own transaction has stored already."""
 
     def stop(self, outcome: Outcome) -> None:
         """Ask the handler to stop; if it does, the attempt comes to `outcome`. Callable from any thread."""
@@ -52,15 +61,28 @@ class Running:
 class RunningContext(Context):
     """The context of an attempt that runs in this worker; it reads the claim when it is asked."""
 
-    __slots__ = ("_running",)
+    __slots__ = ("_running", "_services")
 
-    def __init__(self, running: Running) -> None:
-        self._running = running
+    def __init__(self, running: Running, services: Services) -> None:
+        self._running, self._services = running, services
 
     def __getattr__(self, name: str) -> Any:
-        # Only the fields that the parent class would have set come here: making a context must cost next to nothing.
-        claim = self._running.claim
-        return claim.id if name == "job_id" else getattr(claim, name)
+        # Only what the parent class would have set comes here: making a context must cost next to nothing.
+        match name:
+            case "job_id":
+                return self._running.claim.id
+            case "lease_epoch":
+                return self._running.claim.epoch
+            case "_desk":
+                self._desk = WorkerDesk(self._running, self._services)
+                return self._desk
+            case "_book":
+                self._running.book = super().__getattr__(name)
+                return self._running.book
+            case "_log" | "_now":
+                return super().__getattr__(name)
+            case _:
+                return getattr(self._running.claim, name)
 
     def is_cancelled(self) -> bool:
         return self._running.is_asked_to_stop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from windlass.env import Env
 from windlass.errors import StoreBusy, StoreError, StoreUnavailable
@@ -17,18 +17,30 @@ from windlass.states import State
 from windlass.stores.contract import Claims
 from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
 from windlass.worker.bell import Bell
+from windlass.worker.notebook import Notebook
 
 MOST_AT_ONCE = 1000
 LOCKED_AGAIN = 0.25
 
+T = TypeVar("T")
 Decide = Callable[[Claim, Outcome], Settlement]
 
 
 class Settler:
     """Buffers outcomes and records them; what arrives while one batch is written makes the next batch."""
 
-    def __init__(self, claims: Claims, decide: Decide, *, wakeups: Wakeups, emit: Emit, env: Env) -> None:
+    def __init__(
+        self,
+        claims: Claims,
+        decide: Decide,
+        *,
+        notebook: Notebook,
+        wakeups: Wakeups,
+        emit: Emit,
+        env: Env,
+    ) -> None:
         self._claims, self._decide, self._wakeups, self._emit, self._env = claims, decide, wakeups, emit, env
+        self._notebook = notebook
         self._offered: deque[tuple[Claim, Outcome]] = deque()
         self._bell = Bell()
         self._writing: list[tuple[Claim, Outcome]] = []
@@ -74,6 +86,9 @@ class Settler:
         if self._measured:
             await self._write_measures()
         batch = self._writing
+        if self._notebook.has_words:
+            claims = [claim for claim, _ in batch]
+            await self._until_written(lambda: self._notebook.last_words(claims))
         completed = [(claim, outcome.result) for claim, outcome in batch if isinstance(outcome, Complete)]
         others = [
             (claim, self._decide(claim, outcome))
@@ -100,7 +115,7 @@ class Settler:
             # Outcomes must not wait for figures.
             self._emit("store.failed", doing="keep what attempts have used", error=str(error))
 
-    async def _until_written(self, write: Callable[[], Awaitable[Settled]]) -> Settled:
+    async def _until_written(self, write: Callable[[], Awaitable[T]]) -> T:
         # The epoch makes a settlement safe to repeat, so it is sent until the database has answered.
         pause = 0.05
         while True:

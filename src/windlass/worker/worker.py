@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from windlass.env import Env
 from windlass.errors import StoreError, StoreUnavailable
@@ -19,6 +20,7 @@ from windlass.stores.contract import Workers
 from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, queue_hint
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
+from windlass.worker.notebook import Notebook
 from windlass.worker.plan import Duties, Parts, Plan, Routes
 from windlass.worker.pulse import HandlersLoop, Pulse
 from windlass.worker.runner import Runner
@@ -57,11 +59,13 @@ class Worker:
         self._grace = plan.shutdown_grace
         self._engine_loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
+        self._notebook = Notebook(emit=emit, env=env)
         self._runner = Runner(
             plan.registry,
             slots=plan.concurrency,
             finish=self._finish,
             rules=plan.rules,
+            services=plan.services(self._notebook, self._emit_from_anywhere, env),
             result_limit=plan.result_limit,
             env=env,
             on_measured=self._tell_measured,
@@ -184,6 +188,7 @@ class Worker:
             tasks = [
                 asyncio.create_task(settler.run(), name="settler"),
                 asyncio.create_task(heartbeat.run(), name="heartbeat"),
+                asyncio.create_task(self._notebook.run(parts.steps, parts.progress), name="notebook"),
                 asyncio.create_task(duties.run(), name="duties"),
                 asyncio.create_task(pulse.run(), name="pulse"),
                 asyncio.create_task(
@@ -236,7 +241,9 @@ class Worker:
 
     def _assemble(self, parts: Parts) -> tuple[Settler, Fetcher, Heartbeat, Duties, Pulse]:
         plan, emit, env = self._plan, self._emit, self._env
-        settler = Settler(parts.settling, plan.decide, wakeups=parts.wakeups, emit=emit, env=env)
+        settler = Settler(
+            parts.settling, plan.decide, notebook=self._notebook, wakeups=parts.wakeups, emit=emit, env=env
+        )
         fetcher = Fetcher(
             parts.fetching,
             self._runner,
@@ -317,7 +324,7 @@ class Worker:
 
     async def _drained(self, settler: Settler, seconds: Callable[[], float]) -> None:
         began = self._env.monotonic()
-        while (self._runner.claims() or not settler.is_idle) and self._env.monotonic() < began + seconds():
+        while (self._runner.is_busy or not settler.is_idle) and self._env.monotonic() < began + seconds():
             await self._env.sleep(0.01)
 
     async def replace_identity(self, parts_workers: Workers) -> None:
@@ -347,9 +354,11 @@ class Worker:
         assert self._settler is not None
         self._settler.measured(claim, measured)
         facts = {"job_id": str(claim.id), "kind": claim.kind, "attempt": claim.attempt}
-        tell = partial(
-            self._emit, "job.measured", **facts, cpu_ms=measured.cpu_ms, peak_rss_mb=measured.peak_rss_mb
+        self._emit_from_anywhere(
+            "job.measured", **facts, cpu_ms=measured.cpu_ms, peak_rss_mb=measured.peak_rss_mb
         )
+
+    def _emit_from_anywhere(self, event: str, /, **facts: Any) -> None:
         if self._engine_loop is not None:
             with suppress(RuntimeError):
-                self._engine_loop.call_soon_threadsafe(tell)
+                self._engine_loop.call_soon_threadsafe(partial(self._emit, event, **facts))

@@ -12,14 +12,17 @@ from windlass.job import NewJob, Stored
 from windlass.stores.joining import (
     asyncpg_driver,
     django_driver,
+    own,
     psycopg_driver,
     sqlalchemy_driver,
     sqlite3_driver,
 )
 from windlass.stores.joining.django_driver import Block
-from windlass.stores.joining.sessions import SUPPORTED, Announce, Session, Way, finished
+from windlass.stores.joining.sessions import SUPPORTED, Announce, Session, Way
+from windlass.transaction import finished, joined_here
 
 DRIVERS = (
+    own.recognise,
     asyncpg_driver.recognise,
     sqlalchemy_driver.recognise,
     psycopg_driver.recognise,
@@ -34,6 +37,8 @@ class Home(Protocol):
     """The database that jobs belong in."""
 
     engine: str
+    key: str
+    """What tells this database from others."""
     carries_routes: bool
 
     async def prepare(self) -> None: ...
@@ -94,10 +99,10 @@ class Joining:
                 lambda: self.join_sync(inside.connection, jobs, routes=routes, announce=announce)
             )
             return stored
-        way = _way_into(transaction)
+        way = way_into(transaction)
         if way.is_sync:
             raise InvalidSettings(
-                f"{_name_of(transaction)} blocks, so it cannot be used from a coroutine: call enqueue_sync where no "
+                f"{name_of(transaction)} blocks, so it cannot be used from a coroutine: call enqueue_sync where no "
                 "event loop runs, or open the transaction with an asynchronous driver"
             )
         return await self._join(way, jobs, routes, announce, self.home.ask)
@@ -112,16 +117,18 @@ class Joining:
         ask: Ask | None = None,
     ) -> list[Stored]:
         """Do the same for a blocking driver, in this thread; `ask` calls `home.ask` where an event loop runs."""
-        way = _way_into(transaction)
+        way = way_into(transaction)
         if not way.is_sync:
             raise InvalidSettings(
-                f"{_name_of(transaction)} must be awaited, so a blocking call cannot use it: "
+                f"{name_of(transaction)} must be awaited, so a blocking call cannot use it: "
                 "'await handler.enqueue(…)' on its event loop, or open the transaction with a blocking driver"
             )
         return finished(self._join(way, jobs, routes, announce, _waiting(ask)))
 
-    def ambient(self) -> Awaitable[Block | None] | None:
+    def ambient(self) -> Awaitable[object | None] | None:
         """Look for an open block that coroutines like the caller are part of; None at once where none can be."""
+        if (joined := joined_here(self.home.key)) is not None:
+            return _found(joined)
         if not django_driver.is_in_use():
             return None
         run = django_driver.way_to_blocks()
@@ -129,6 +136,8 @@ class Joining:
 
     def ambient_sync(self, ask: Ask) -> object | None:
         """The connection whose block is open in this thread, on our database."""
+        if (joined := joined_here(self.home.key)) is not None:
+            return joined
         if not django_driver.is_in_use():
             return None
         found: object | None = finished(self._find(_waiting(ask)))
@@ -164,19 +173,26 @@ class Joining:
             )
         if not jobs:
             return []
-        await self.home.refuse_other(session, ask)
+        if not way.is_ours:
+            await self.home.refuse_other(session, ask)
         return await self.home.store(session, jobs, routes, announce)
 
 
-def _way_into(transaction: object) -> Way:
+async def _found(joined: object) -> object:
+    return joined
+
+
+def way_into(transaction: object) -> Way:
+    """How to get at a transaction; raises InvalidSettings for what is none."""
     for recognise in DRIVERS:
         way = recognise(transaction)
         if way is not None:
             return way
-    raise InvalidSettings(f"cannot enqueue inside a {_name_of(transaction)}: hand in {SUPPORTED}")
+    raise InvalidSettings(f"cannot enqueue inside a {name_of(transaction)}: hand in {SUPPORTED}")
 
 
-def _name_of(transaction: object) -> str:
+def name_of(transaction: object) -> str:
+    """What it is, for a message."""
     kind = type(transaction)
     return f"{kind.__module__}.{kind.__qualname__}"
 

@@ -49,7 +49,7 @@ class PostgresHome:
     carries_routes = False
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url = self.key = url
         self._facts = _facts_of(url)
 
     async def prepare(self) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 from windlass.errors import InvalidSettings
 
-T = TypeVar("T")
 Engine = Literal["postgresql", "sqlite"]
 Announce = Callable[[], None]
 Found = Sequence[Mapping[str, Any]]
@@ -54,17 +53,8 @@ class Way:
 
     is_sync: bool
     open: Callable[[], Awaitable[Session]]
-
-
-def finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never waits, because everything it awaits blocks instead."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    coroutine.close()
-    raise AssertionError("a blocking driver was awaited")
+    is_ours: bool = False
+    """Whether it is known to be in the right database."""
 
 
 def refuse_autocommit(what: str, remedy: str) -> InvalidSettings:

@@ -39,6 +39,7 @@ class SqliteHome:
 
     def __init__(self, path: str, clock: Callable[[], int]) -> None:
         self.path, self._clock = path, clock
+        self.key = path
 
     async def prepare(self) -> None:
         """Nothing: a file is known by its path."""
@@ -71,7 +72,8 @@ class SqliteHome:
             session.after_commit(announce)
         lane = _JoinedLane(session, self._clock)
         try:
-            if sqlite3.sqlite_version_info < CHECKPOINTS_ARE_SOUND:
+            is_ours = getattr(session, "is_ours", False)
+            if sqlite3.sqlite_version_info < CHECKPOINTS_ARE_SOUND and not is_ours:
                 await session.run("PRAGMA wal_autocheckpoint = 0")
             async with lane.transaction():
                 await KindStore(lane).add_routes(routes)

@@ -36,6 +36,7 @@ MODULES = (
     "promoted",
     "rescue",
     "settling",
+    "steps",
     "support",
     "timestamps",
     "transitions",

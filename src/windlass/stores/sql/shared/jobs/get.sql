@@ -1,9 +1,14 @@
 -- One job, whole.
 SELECT
-    id, kind, queue, state, reason, priority, run_at, attempt, max_attempts, run, crashes, is_suspect, lease_epoch,
-    settled_epoch, settled_by, lease_expires_at, heartbeat_at, worker, created_at, updated_at, started_at, finished_at,
-    duration_ms, tenant, args, result, error, progress, own_max_attempts, own_timeout, own_lease, policy, tags,
-    metadata, name, description, parent_id, correlation_id, created_by, idempotency_key, expires_at, deadline,
-    cancel_requested_at
-FROM windlass.jobs
-WHERE id = :id
+    job.id, job.kind, job.queue, job.state, job.reason, job.priority, job.run_at, job.attempt, job.max_attempts,
+    job.run, job.crashes, job.is_suspect, job.lease_epoch, job.settled_epoch, job.settled_by, job.lease_expires_at,
+    job.heartbeat_at, job.worker, job.created_at, job.updated_at, job.started_at, job.finished_at, job.duration_ms,
+    job.tenant, job.args, job.result, job.error, job.own_max_attempts, job.own_timeout, job.own_lease, job.policy,
+    job.tags, job.metadata, job.name, job.description, job.parent_id, job.correlation_id, job.created_by,
+    job.idempotency_key, job.expires_at, job.deadline, job.cancel_requested_at,
+    progress.current AS progress_current, progress.total AS progress_total, progress.message AS progress_message,
+    progress.updated_at AS progress_at
+FROM windlass.jobs AS job
+LEFT JOIN windlass.progress AS progress
+  ON progress.job_id = job.id
+WHERE job.id = :id

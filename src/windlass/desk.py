@@ -1,0 +1,128 @@
+"""What a context needs of whoever runs the handler, so that a handler works the same wherever that is."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from windlass import codec
+from windlass.env import SYSTEM
+from windlass.errors import InvalidPayload, InvalidSettings
+from windlass.job import NewStep, Progress
+from windlass.transaction import Ending
+
+T = TypeVar("T")
+
+
+class Desk(Protocol):
+    """Keeps what one attempt remembers and tells; every method may be called from any thread."""
+
+    result_limit: int
+    """How many bytes of JSON one result may have."""
+
+    def results(self) -> Future[dict[str, str | None]]:
+        """What the steps that earlier runs have finished came to, as JSON text."""
+        ...
+
+    def save(self, step: NewStep) -> Future[None]:
+        """Remember a finished step; raises ClaimLost if another worker has the job."""
+        ...
+
+    def tell(self, progress: Progress) -> None:
+        """Show how far the job has come, sooner or later."""
+        ...
+
+    def ensure_lease(self) -> None:
+        """Raise ClaimLost unless the job is still this attempt's, as far as is known here."""
+        ...
+
+    def refuse_steps(self, name: str) -> None:
+        """Raise AlreadySettled or InvalidStep where no step can be done."""
+        ...
+
+    def transact(self, given: object, *, is_sync: bool) -> Ending:
+        """A transaction that completes the job, on what was given; raises AlreadySettled, or if one is open."""
+        ...
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """Let nothing end the process while this lasts, as far as that can be put off."""
+        ...
+
+    def settled(self, result: str | None) -> None:
+        """The job is completed; nothing that the handler does from here on changes that."""
+        ...
+
+    def transaction_is_over(self) -> None:
+        """The transaction was committed or undone."""
+        ...
+
+    def now(self) -> datetime:
+        """The time that the job is to take for now."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that only rise, for measuring."""
+        ...
+
+
+class NoDesk:
+    """For a context that nobody runs, as a test may make one: steps are run, and nothing is kept."""
+
+    result_limit = codec.MAX_BYTES
+
+    def results(self) -> Future[dict[str, str | None]]:
+        return at_once({})
+
+    def save(self, step: NewStep) -> Future[None]:
+        return at_once(None)
+
+    def tell(self, progress: Progress) -> None: ...
+
+    def ensure_lease(self) -> None: ...
+
+    def refuse_steps(self, name: str) -> None: ...
+
+    def transact(self, given: object, *, is_sync: bool) -> Ending:
+        raise InvalidSettings(
+            "nobody runs this job, so no transaction can complete it: use windlass.testing to run the handler"
+        )
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def settled(self, result: str | None) -> None: ...
+
+    def transaction_is_over(self) -> None: ...
+
+    def now(self) -> datetime:
+        return SYSTEM.wall()
+
+    def monotonic(self) -> float:
+        return SYSTEM.monotonic()
+
+
+def at_once(value: T) -> Future[T]:
+    """A future that has its value already."""
+    future: Future[T] = Future()
+    future.set_result(value)
+    return future
+
+
+def reference_time(args: str, otherwise: datetime) -> datetime:
+    """The time that a job's arguments name as theirs, if they do; raises InvalidPayload for one without a zone."""
+    if '"reference_time"' not in args:
+        return otherwise
+    named = codec.decode(args).get("reference_time")
+    try:
+        moment = None if named is None else msgspec.convert(named, datetime)
+    except msgspec.ValidationError as error:
+        raise InvalidPayload(
+            f"arguments: the reference time is none: {error}", pointer="/reference_time"
+        ) from error
+    if moment is not None and moment.tzinfo is None:
+        raise InvalidPayload("arguments: a reference time without a time zone", pointer="/reference_time")
+    return otherwise if moment is None else moment

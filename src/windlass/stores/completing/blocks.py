@@ -1,0 +1,212 @@
+"""Transactions on connections that a handler hands in, and on PostgreSQL connections of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from windlass.errors import InvalidSettings
+from windlass.stores.joining.asyncpg_driver import AsyncpgSession
+from windlass.stores.joining.own import OwnTransaction
+from windlass.stores.joining.postgres import database_errors
+from windlass.stores.joining.sessions import Announce, Found, Session, Way
+
+COMMIT_WITHIN = 30.0
+
+
+class Block(Protocol):
+    """A transaction that can be begun and ended; that of a blocking driver never waits."""
+
+    joined: object
+    connection: Any
+    is_own: bool
+
+    async def begin(self) -> Session:
+        """Open it."""
+        ...
+
+    async def execute(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        """Run a statement of the handler's."""
+        ...
+
+    async def flush(self) -> None:
+        """Send what the library still keeps back."""
+        ...
+
+    async def commit(self) -> None:
+        """Make it durable."""
+        ...
+
+    async def roll_back(self) -> None:
+        """Undo it."""
+        ...
+
+    async def discard(self) -> None:
+        """Never use its connection again: nobody knows what state it is in."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what was borrowed."""
+        ...
+
+
+class GivenBlock:
+    """A session or connection that the handler opened; its library knows how to commit and to roll back."""
+
+    is_own = False
+
+    def __init__(self, given: Any, way: Way) -> None:
+        self.joined = self.connection = given
+        self._way = way
+
+    async def begin(self) -> Session:
+        return await self._way.open()
+
+    async def execute(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        raise InvalidSettings(
+            "tx.execute is for a transaction of our own: use the session that you handed in"
+        )
+
+    async def flush(self) -> None:
+        await self._call("flush")
+
+    async def commit(self) -> None:
+        await self._call("commit")
+
+    async def roll_back(self) -> None:
+        await self._call("rollback")
+
+    async def discard(self) -> None:
+        for way in ("invalidate", "terminate", "close"):
+            if hasattr(self.connection, way):
+                with suppress(*database_errors()):
+                    await self._call(way)
+                return
+
+    async def close(self) -> None: ...
+
+    async def _call(self, name: str) -> None:
+        call: Callable[[], Any] | None = getattr(self.connection, name, None)
+        found = None if call is None else call()
+        if inspect.isawaitable(found):
+            await found
+
+
+class AsyncpgBlock:
+    """A connection of asyncpg: one that was handed in, or one of our own pool."""
+
+    def __init__(self, connection: Any = None, *, pool: Callable[[], Awaitable[Any]] | None = None) -> None:
+        self.connection, self._find_pool = connection, pool
+        self.is_own = pool is not None
+        self.joined: object = connection
+        self._pool: Any = None
+        self._session: OwnSession | None = None
+        self._transaction: Any = None
+        self._driver: Any = None
+
+    async def begin(self) -> Session:
+        if self._find_pool is not None:
+            self._pool = await self._find_pool()
+            self.connection = await self._pool.acquire()
+        elif self.connection.is_in_transaction():
+            raise InvalidSettings(
+                "a transaction is open on this asyncpg connection already, so that leaving the block could not commit "
+                "it: hand in a connection without one"
+            )
+        # What a pool lends is a stand-in, which knows nothing any more once its connection is closed.
+        self._driver = getattr(self.connection, "_con", self.connection)
+        transaction = self.connection.transaction()
+        await transaction.start()
+        self._transaction = transaction
+        session = AsyncpgSession(self.connection, self._driver)
+        if not self.is_own:
+            return session
+        self._session = OwnSession(session)
+        self.joined = OwnTransaction(self._session, is_sync=False)
+        return self._session
+
+    async def execute(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        found: list[Any] = await self.connection.fetch(sql, *values)
+        return found
+
+    async def flush(self) -> None: ...
+
+    async def commit(self) -> None:
+        # A link can die without a sign; then the outcome is asked for on another one.
+        await asyncio.wait_for(self._transaction.commit(), COMMIT_WITHIN)
+        if self._session is not None:
+            self._session.announce_all()
+
+    async def roll_back(self) -> None:
+        if self._transaction is not None:
+            await asyncio.wait_for(self._transaction.rollback(), COMMIT_WITHIN)
+
+    async def discard(self) -> None:
+        self._driver.terminate()
+
+    async def close(self) -> None:
+        if self._pool is not None and self.connection is not None:
+            if not self._driver.is_closed() and self._driver.is_in_transaction():
+                self._driver.terminate()
+            with suppress(*database_errors()):
+                await self._pool.release(self.connection, timeout=COMMIT_WITHIN)
+
+
+class OwnSession:
+    """Our statements on a connection of our own; it knows when its transaction is committed."""
+
+    engine = "postgresql"
+
+    def __init__(self, session: AsyncpgSession) -> None:
+        self._session = session
+        self._waiting: list[Announce] = []
+
+    @property
+    def driver(self) -> object:
+        return self._session.driver
+
+    async def fetch(self, name: str, values: Mapping[str, Any]) -> Found:
+        return await self._session.fetch(name, values)
+
+    async def run(self, sql: str) -> Found:
+        return await self._session.run(sql)
+
+    def after_commit(self, announce: Announce) -> bool:
+        self._waiting.append(announce)
+        return True
+
+    def announce_all(self) -> None:
+        """Tell of everything that was enqueued inside."""
+        for announce in self._waiting:
+            announce()
+
+
+def psycopg_block(url: str) -> GivenBlock:
+    """A blocking connection of our own, for handlers that are not async."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise InvalidSettings(
+            "a handler that is not async needs psycopg for a transaction on PostgreSQL: install windlass[psycopg], "
+            "or hand in a session of SQLAlchemy: ctx.transaction(session)"
+        ) from error
+    from windlass.stores.joining import psycopg_driver
+
+    return _OwnPsycopg(psycopg.connect(url), psycopg_driver)
+
+
+class _OwnPsycopg(GivenBlock):
+    is_own = True
+
+    def __init__(self, connection: Any, driver: Any) -> None:
+        super().__init__(connection, driver.recognise(connection))
+
+    async def execute(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        cursor = self.connection.execute(sql, values or None)
+        return list(cursor.fetchall()) if cursor.description else []
+
+    async def close(self) -> None:
+        self.connection.close()

@@ -1,0 +1,21 @@
+-- Record success of one claim, if it still holds, as the last statement of its handler's transaction. Tells the
+-- number of that transaction, by which its outcome can be asked for. Written without casts of one driver's, because
+-- it runs on whichever the handler uses; tests hold the time.
+UPDATE windlass.jobs AS job
+SET state = 'completed',
+    result = CAST(:value AS json),
+    error = NULL,
+    lease_epoch = job.lease_epoch + 1,
+    settled_epoch = job.lease_epoch,
+    settled_by = job.worker,
+    lease_expires_at = NULL,
+    heartbeat_at = NULL,
+    claim_id = NULL,
+    is_suspect = FALSE,
+    finished_at = clock.at,
+    updated_at = clock.at,
+    duration_ms = (EXTRACT(EPOCH FROM clock.at - job.started_at) * 1000)::bigint
+FROM (SELECT COALESCE(CAST(:held AS timestamptz), clock_timestamp()) AS at) AS clock
+WHERE job.id = CAST(:job_id AS uuid)
+  AND job.lease_epoch = CAST(:epoch AS integer)
+RETURNING job.id, CAST(pg_current_xact_id() AS text) AS transaction_id

@@ -1,0 +1,121 @@
+"""The desk of an attempt that runs in this worker: what its context asks for is done by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Protocol
+
+from windlass.desk import reference_time
+from windlass.env import Env
+from windlass.errors import AlreadySettled, ClaimLost, InvalidSettings, InvalidStep, LeaseUncertain
+from windlass.events import Emit
+from windlass.job import Claim, NewStep, Progress
+from windlass.outcome import Complete
+from windlass.transaction import Ending
+from windlass.worker.notebook import Notebook
+
+if TYPE_CHECKING:
+    from windlass.worker.running import Running
+
+UNCERTAIN_AFTER = 5 / 6
+"""The part of a lease without a renewal after which nobody should rely on it."""
+
+
+class Completions(Protocol):
+    """Makes transactions that complete jobs."""
+
+    def of(
+        self,
+        given: object,
+        claim: tuple[Any, int],
+        *,
+        limit: timedelta,
+        words: Callable[[], Progress | None],
+        is_sync: bool,
+    ) -> Ending:
+        """One for this job under this epoch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the contexts of one worker's attempts share."""
+
+    notebook: Notebook
+    completions: Callable[[], Completions]
+    transaction_limit: Callable[[Claim], timedelta]
+    result_limit: int
+    emit: Emit
+    env: Env
+
+
+class WorkerDesk:
+    """Keeps what one attempt remembers and tells, under its claim."""
+
+    def __init__(self, running: Running, services: Services) -> None:
+        self._running, self._services = running, services
+        self.result_limit = services.result_limit
+        self._in_transaction = False
+
+    def results(self) -> Future[dict[str, str | None]]:
+        return self._services.notebook.results(self._running.claim)
+
+    def save(self, step: NewStep) -> Future[None]:
+        return self._services.notebook.save(self._running.claim, step)
+
+    def tell(self, progress: Progress) -> None:
+        self._refuse_settled()
+        if not self._running.is_abandoned:
+            self._services.notebook.tell(self._running.claim, progress)
+
+    def ensure_lease(self) -> None:
+        claim = self._running.claim
+        if self._running.is_abandoned:
+            raise ClaimLost([claim.id])
+        silent_for = self._services.env.monotonic() - self._running.renewed
+        if silent_for > claim.lease.total_seconds() * UNCERTAIN_AFTER:
+            raise LeaseUncertain(claim.id, silent_for=silent_for, lease=claim.lease)
+
+    def refuse_steps(self, name: str) -> None:
+        self._refuse_settled()
+        if self._in_transaction:
+            raise InvalidStep(name, "a step is not part of the transaction that is open here: do it before")
+
+    def transact(self, given: object, *, is_sync: bool) -> Ending:
+        self._refuse_settled()
+        if self._in_transaction:
+            raise InvalidSettings("a transaction of this job is open already: one completes it")
+        claim, services = self._running.claim, self._services
+        ending = services.completions().of(
+            given,
+            (claim.id, claim.epoch),
+            limit=services.transaction_limit(claim),
+            words=lambda: services.notebook.words_of(claim.id),
+            is_sync=is_sync,
+        )
+        self._in_transaction = True
+        return ending
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def settled(self, result: str | None) -> None:
+        self._running.completed = Complete(result)
+        self._services.notebook.forget(self._running.claim.id)
+
+    def transaction_is_over(self) -> None:
+        self._in_transaction = False
+
+    def _refuse_settled(self) -> None:
+        if self._running.completed is not None:
+            raise AlreadySettled(self._running.claim.id)
+
+    def now(self) -> datetime:
+        return reference_time(self._running.claim.args, self._services.env.wall())
+
+    def monotonic(self) -> float:
+        return self._services.env.monotonic()

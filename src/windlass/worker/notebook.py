@@ -1,0 +1,188 @@
+"""Writes what handlers remember and tell: steps at once, many together, and progress once a second."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+
+from windlass.env import Env
+from windlass.errors import ClaimLost, StoreBusy, StoreError, StoreUnavailable, WindlassError
+from windlass.events import Emit
+from windlass.job import Claim, JobId, NewStep, Progress
+from windlass.stores.contract import Steps, Telling
+from windlass.worker.bell import Bell
+
+T = TypeVar("T")
+
+TELL_EVERY = 1.0
+BUSY_AGAIN = 0.25
+
+
+class _Finished(NamedTuple):
+    claim: Claim
+    step: NewStep
+    saved: Future[None]
+
+
+class Notebook:
+    """Takes notes from any thread and writes them on the loop where `run` is; what waits makes the next batch."""
+
+    def __init__(self, *, emit: Emit, env: Env) -> None:
+        self._emit, self._env = emit, env
+        self._finished: deque[_Finished] = deque()
+        self._asked: deque[tuple[JobId, Future[dict[str, str | None]]]] = deque()
+        self._told: dict[JobId, tuple[Claim, Progress]] = {}
+        self._sending: dict[JobId, tuple[Claim, Progress]] = {}
+        self._telling: Telling | None = None
+        self._tell_at = 0.0
+        self._writing = asyncio.Lock()
+        self._locked: set[asyncio.Task[None]] = set()
+        self._bell = Bell()
+
+    def save(self, claim: Claim, step: NewStep) -> Future[None]:
+        """Remember a step; done when it is stored, ClaimLost if somebody else has the job."""
+        saved: Future[None] = Future()
+        self._finished.append(_Finished(claim, step, saved))
+        self._bell.ring()
+        return saved
+
+    def results(self, claim: Claim) -> Future[dict[str, str | None]]:
+        """Look up what the steps of earlier runs came to."""
+        found: Future[dict[str, str | None]] = Future()
+        self._asked.append((claim.id, found))
+        self._bell.ring()
+        return found
+
+    def tell(self, claim: Claim, progress: Progress) -> None:
+        """Keep the newest word on how far a job has come, and write it in its time."""
+        self._told[claim.id] = (claim, progress)
+        self._bell.ring()
+
+    def words_of(self, job_id: JobId) -> Progress | None:
+        """What a job has told and is not stored yet."""
+        # Also what is being written: that may have to wait for the one who asks.
+        told = self._told.get(job_id) or self._sending.get(job_id)
+        return None if told is None else told[1]
+
+    def forget(self, job_id: JobId) -> None:
+        """Drop what a job has told, because it is stored by other means."""
+        self._told.pop(job_id, None)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether some progress is not stored yet."""
+        return bool(self._told) or self._writing.locked()
+
+    async def last_words(self, claims: Sequence[Claim]) -> None:
+        """Write now what these have told: once they are settled, nobody may."""
+        await self._write([claim.id for claim in claims])
+
+    async def run(self, steps: Steps, telling: Telling) -> None:
+        """Write until cancelled."""
+        self._telling = telling
+        self._bell.attach()
+        try:
+            while True:
+                await self._bell.wait(self._until_due())
+                while self._asked:
+                    await self._look_up(steps, *self._asked.popleft())
+                while self._finished:
+                    await self._save(steps, [self._finished.popleft() for _ in range(len(self._finished))])
+                if self._told and self._until_due() == 0:
+                    await self._tell()
+        finally:
+            self._leave()
+
+    def _until_due(self) -> float | None:
+        return max(0.0, self._tell_at - self._env.monotonic()) if self._told else None
+
+    async def _tell(self) -> None:
+        self._tell_at = self._env.monotonic() + TELL_EVERY
+        try:
+            await self._write(list(self._told))
+        except StoreError as error:
+            self._emit("store.failed", doing="write progress", error=str(error))
+
+    async def _write(self, job_ids: Sequence[JobId]) -> None:
+        assert self._telling is not None, "run comes before the first word"
+        # One after the other, or an older word could be written after a newer one.
+        async with self._writing:
+            told = {job_id: self._told.pop(job_id) for job_id in job_ids if job_id in self._told}
+            if not told:
+                return
+            self._sending = told
+            try:
+                await self._telling.write(list(told.values()))
+            except BaseException:
+                for job_id, words in told.items():
+                    self._told.setdefault(job_id, words)
+                raise
+            finally:
+                self._sending = {}
+        for claim, progress in told.values():
+            facts = {"job_id": str(claim.id), "kind": claim.kind, "attempt": claim.attempt}
+            self._emit("job.progressed", **facts, current=progress.current, total=progress.total)
+
+    async def _look_up(self, steps: Steps, job_id: JobId, found: Future[dict[str, str | None]]) -> None:
+        try:
+            _give(found, await self._until_answered(lambda: steps.results(job_id)))
+        except StoreError as error:
+            _refuse(found, error)
+
+    async def _save(self, steps: Steps, batch: Sequence[_Finished]) -> None:
+        try:
+            lost = await self._until_answered(lambda: steps.save([(one.claim, one.step) for one in batch]))
+        except StoreBusy:
+            # Somebody keeps a row locked: each goes on alone, so that only that one has to wait.
+            for one in batch:
+                task = asyncio.create_task(self._save_alone(steps, one))
+                self._locked.add(task)
+                task.add_done_callback(self._locked.discard)
+            return
+        except StoreError as error:
+            for one in batch:
+                _refuse(one.saved, error)
+            return
+        for one in batch:
+            if one.claim.id in lost:
+                _refuse(one.saved, ClaimLost([one.claim.id]))
+            else:
+                _give(one.saved, None)
+
+    async def _save_alone(self, steps: Steps, one: _Finished) -> None:
+        await self._env.sleep(BUSY_AGAIN * self._env.random())
+        await self._save(steps, [one])
+
+    async def _until_answered(self, ask: Callable[[], Awaitable[T]]) -> T:
+        pause = 0.05
+        while True:
+            try:
+                return await ask()
+            except StoreUnavailable as error:
+                self._emit("store.failed", doing="remember a step", error=str(error))
+            await self._env.sleep(pause * (0.5 + self._env.random()))
+            pause = min(pause * 2, 5.0)
+
+    def _leave(self) -> None:
+        for task in self._locked:
+            task.cancel()
+        error = WindlassError("the worker has stopped: this attempt cannot remember anything any more")
+        for one in self._finished:
+            _refuse(one.saved, error)
+        for _, found in self._asked:
+            _refuse(found, error)
+
+
+def _give(future: Future[T], value: T) -> None:
+    # Whoever waited may have been stopped meanwhile.
+    with suppress(InvalidStateError):
+        future.set_result(value)
+
+
+def _refuse(future: Future[T], error: WindlassError) -> None:
+    with suppress(InvalidStateError):
+        future.set_exception(error)
