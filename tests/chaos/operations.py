@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from windlass.job import Claim, JobId
+from windlass.job import Claim, JobId, NewStep, Progress
 from windlass.outcome import Fail, Released
 from windlass.records import JobFilter, KindRecord, LetterFilter, Measured, Vitals
 from windlass.settlement import Settlement, settle
@@ -91,6 +91,10 @@ async def expired_claims(store: Store) -> list[Claim]:
 
 async def running_job(store: Store) -> JobId:
     return (await two_claims(store))[0].id
+
+
+async def one_claim(store: Store) -> Claim:
+    return await store.claimed()
 
 
 async def dead_job(store: Store) -> JobId:
@@ -341,6 +345,14 @@ READING = (
     Operation("overrides.all", overridden, lambda s, _: s.stores.overrides.all()),
     Operation("claims.cancel_requests", two_claims, lambda s, _: s.stores.claims.cancel_requests("w")),
     Operation("claims.strays", two_claims, lambda s, _: s.stores.claims.strays("w", unanswered=[CLAIM_ID])),
+    Operation(
+        "steps.save", one_claim, lambda s, claim: s.stores.steps.save([(claim, NewStep("fetch", 1, "7", 1))])
+    ),
+    Operation("steps.results", one_claim, lambda s, claim: s.stores.steps.results(claim.id)),
+    Operation("steps.of_job", one_claim, lambda s, claim: s.stores.steps.of_job(claim.id)),
+    Operation(
+        "progress.write", one_claim, lambda s, claim: s.stores.progress.write([(claim, Progress(1, 2))])
+    ),
     Operation("jobs.get", stored(), lambda s, job: s.stores.jobs.get(job)),
     Operation("jobs.search", stored(), lambda s, _: s.stores.jobs.search(JobFilter(), before=None, limit=9)),
     Operation("jobs.counts", stored(), lambda s, _: s.stores.jobs.counts()),
