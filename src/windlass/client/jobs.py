@@ -159,11 +159,11 @@ class Jobs:
         if filters.promoted:
             table, values = await self.promoted.located(filters.promoted)
             filters, search = replace(filters, promoted=values), partial(self.stores.promoted.search, table)
-        secret = await self.secret()
-        before = None if cursor is None else cursors.read(secret, filters, cursor)
+        # A search that fits on one page only reads: the secret is written when it is first asked for.
+        before = None if cursor is None else cursors.read(await self.secret(), filters, cursor)
         found = await search(filters, before=before, limit=limit + 1)
         page = found[:limit]
-        more = cursors.write(secret, filters, page[-1].id) if len(found) > limit else None
+        more = cursors.write(await self.secret(), filters, page[-1].id) if len(found) > limit else None
         return Page(page, more)
 
     async def counts(self) -> list[QueueCount]:
