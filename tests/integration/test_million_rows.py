@@ -20,7 +20,7 @@ from windlass.connect import open_database, stores_on
 from windlass.stores.database import Database
 from windlass.stores.insights import AHEAD
 from windlass.stores.migrate import migrate
-from windlass.stores.postgres import Postgres
+from windlass.stores.postgres import PLAN_ANEW, Postgres
 from windlass.testing import PrivatePostgres
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -93,7 +93,7 @@ async def explained(database: Database, query: str, values: dict[str, Any]) -> t
     driver = await database.connect()
     statement = database.dialect.statement(query)
     async with driver.transaction():
-        await driver.execute(database.dialect.statement("jobs/plan_anew").sql)
+        await driver.execute(PLAN_ANEW)
         text = await driver.fetchval(
             f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.sql}", *[values[name] for name in statement.values]
         )

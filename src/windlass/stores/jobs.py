@@ -26,9 +26,7 @@ class JobStore:
         return rows.job(found[0]) if found else None
 
     async def search(self, filters: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
-        async with self.lane.transaction() as connection:
-            await connection.fetch("jobs/plan_anew")
-            found = await connection.fetch("jobs/search", before=before, limit=limit, **asdict(filters))
+        found = await self.lane.fetch("jobs/search", before=before, limit=limit, **asdict(filters))
         return [rows.job(row) for row in found]
 
     async def counts(self) -> list[QueueCount]:

@@ -38,6 +38,11 @@ ENGINE_SETTINGS = {
     "idle_in_transaction_session_timeout": "4s",
 }
 
+# For the rest of a transaction: plan for the values given, and by an index.
+PLAN_ANEW = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', TRUE), set_config('enable_seqscan', 'off', TRUE)
+"""
+
 # How many seconds the engine waits for an answer before it takes a connection for dead. A link can die without a
 # sign, and a worker that waits for ever keeps nothing alive. Callers' own statements may take what they need.
 PATIENCE = {"heartbeat": 10.0, "hints": 10.0} | dict.fromkeys(
@@ -202,7 +207,11 @@ class PostgresLane:
 
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         async with self._borrow() as connection:
-            return await connection.fetch(name, **values)
+            if not self._database.dialect.statement(name).plans_anew:
+                return await connection.fetch(name, **values)
+            async with connection.driver.transaction():
+                await connection.driver.execute(PLAN_ANEW)
+                return await connection.fetch(name, **values)
 
     async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
         if not rows:

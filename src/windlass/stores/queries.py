@@ -42,7 +42,8 @@ SQL = files("windlass.stores") / "sql"
 class Statement:
     """One query, ready for a driver: `values` are its parameters in the order of their numbers.
 
-    `columns` are what its `{each}` takes of every set of values.
+    `columns` are what its `{each}` takes of every set of values. One that says `-- plan anew` wants a plan for the
+    values it is given: a plan for any values would have to allow for filters that were left out.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Statement:
     values: tuple[str, ...]
     columns: tuple[str, ...]
     is_read: bool
+    plans_anew: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,18 @@ class Dialect:
 
     def _prepare(self, name: str, text: str) -> Statement:
         sql = self.render(text)
-        is_read = _WRITES.search(sql) is None
+        is_read, plans_anew = _WRITES.search(sql) is None, "-- plan anew" in text
         each = [match for match in _MACRO.finditer(text) if match.group(1) == "each"]
         taken = tuple(column for match in each for column, _ in columns(match.group(2)))
         if not self.numbered:
-            return Statement(name, sql, tuple(dict.fromkeys(_VALUE.findall(sql))), taken, is_read)
+            values = tuple(dict.fromkeys(_VALUE.findall(sql)))
+            return Statement(name, sql, values, taken, is_read, plans_anew)
         order: dict[str, int] = {}
 
         def number(match: re.Match[str]) -> str:
             return f"${order.setdefault(match.group(1), len(order) + 1)}"
 
-        return Statement(name, _VALUE.sub(number, sql), tuple(order), taken, is_read)
+        return Statement(name, _VALUE.sub(number, sql), tuple(order), taken, is_read, plans_anew)
 
     def _expand(self, match: re.Match[str]) -> str:
         return self.macros[match.group(1)](match.group(2).strip())

@@ -1,4 +1,5 @@
 -- A page of jobs, newest first, that fit every filter given; a NULL filter lets everything through.
+-- plan anew
 SELECT
     job.id, job.kind, job.queue, job.state, job.reason, job.priority, job.run_at, job.attempt, job.max_attempts,
     job.run, job.crashes, job.is_suspect, job.lease_epoch, job.settled_epoch, job.settled_by, job.lease_expires_at,
