@@ -289,6 +289,11 @@ class HandlersLoop:
         return self.loop.create_task(coroutine)
 
 
+def no_transactions() -> Any:
+    """Handlers here write no tables of their own."""
+    raise AssertionError("no simulated handler opens a transaction")
+
+
 class SimulatedWorker:
     """A worker's process, with an engine strand and a strand for its handlers."""
 
@@ -307,6 +312,7 @@ class SimulatedWorker:
                 WorkerOptions(
                     id_template=process.name, concurrency=concurrency, shutdown_grace=timedelta(seconds=8)
                 ),
+                completions=no_transactions,
                 registry=world.registry,
                 builder=Builder(world.profile, env),
                 settings=SETTINGS,
