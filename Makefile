@@ -13,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help setup demo test test-slow simulate chaos chaos-long check fix bench-quick clean
+.PHONY: help setup demo test test-slow proof simulate chaos chaos-long check fix bench-quick clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -24,10 +24,13 @@ demo: $(VENV)/.installed ## Run the demonstration: a few real jobs, a crash, a r
 	@$(BIN)/python docs/examples/demo/run.py
 
 test: $(VENV)/.installed-dev ## Run the tests, without the slow ones
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow and not proof"
 
 test-slow: $(VENV)/.installed-dev ## Run only the slow tests
 	$(BIN)/python -m pytest -q -m slow
+
+proof: $(VENV)/.installed-dev ## Cut every store operation at every statement, and plant bugs that must be found
+	$(BIN)/python -m pytest -q -m proof
 
 # One run again: make simulate SEED=17. Everything that happened in it: make simulate SEED=17 ARGS=--trace
 simulate: $(VENV)/.installed-dev ## Run one simulation again (SEED=17), or many (SEED=0 ARGS="--count 500")

@@ -39,7 +39,7 @@ async def test_the_life_of_a_claim_cut_at_every_statement(new_database: Callable
     assert wrong == []
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(1200)
 async def test_every_operation_cut_at_every_statement(new_database: Callable[[], str]) -> None:
     async with Cutter.at(new_database()) as cutter:

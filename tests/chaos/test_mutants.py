@@ -53,14 +53,14 @@ def played(postgres_server: PrivatePostgres) -> Played:
         return thread.submit(asyncio.run, play_all()).result()
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_product_as_it_is_passes(scene: str, played: Played) -> None:
     assert played[scene, None].violations == {}
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("mutant", BY_CHECKER)
 def test_the_checker_finds(mutant: str, played: Played) -> None:
@@ -69,7 +69,7 @@ def test_the_checker_finds(mutant: str, played: Played) -> None:
     assert played[hunt.scene, mutant].violations.get(hunt.where)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("mutant", BY_CONTRACT)
 def test_the_contract_suite_finds(mutant: str) -> None:
     done = run_contract(HUNTS[mutant].where, mutant)
@@ -78,7 +78,7 @@ def test_the_contract_suite_finds(mutant: str) -> None:
     assert "1 failed" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("mutant", BY_CUTS)
 async def test_the_cut_matrix_finds(mutant: str, new_database: Callable[[], str]) -> None:
     number = next(n for n, operation in enumerate(OPERATIONS) if operation.name == HUNTS[mutant].where)
