@@ -21,7 +21,7 @@ TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What differs from run to run: ids, and how long ago something was.
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-AGO = re.compile(r"[0-9.]+(ms|s|m|h)( [0-9]+s)? ago")
+AGO = re.compile(r"[0-9.]+(ms|s|m|h)( [0-9]+s)? ago|\bnow\b")
 
 
 @pytest.fixture(scope="module")

@@ -173,7 +173,7 @@ async def test_a_search_uses_the_index_on_postgresql(
     plan = json.loads(explained)[0]
     used = {node["Index Name"] for node in nodes(plan["Plan"]) if "Index Name" in node}
     visited = max(node["Actual Rows"] * node["Actual Loops"] for node in nodes(plan["Plan"]))
-    assert used == {"promoted_patient_id", "jobs_pkey"}
+    assert used == {"promoted_patient_id", "jobs_pkey", "progress_pkey"}
     assert [node for node in nodes(plan["Plan"]) if node["Node Type"] in ("Seq Scan", "Sort")] == []
     assert visited <= 51
     assert plan["Execution Time"] < 200

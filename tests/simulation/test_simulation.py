@@ -63,7 +63,7 @@ def test_every_rule_holds_in_200_worlds_and_the_faults_are_real() -> None:
     assert min(faults.values()) >= 20
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(1800)
 def test_every_rule_holds_in_2000_more_worlds() -> None:
     broken, _ = run_many(SEEDS, MANY_SEEDS)
