@@ -13,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
-.PHONY: help setup demo test test-slow proof simulate chaos chaos-long check fix bench-quick clean
+.PHONY: help setup demo test test-slow simulate chaos chaos-long check fix bench bench-quick clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -23,14 +23,15 @@ setup: $(VENV)/.installed-dev ## Make .venv with Windlass (editable) and the dev
 demo: $(VENV)/.installed ## Run the demonstration: a few real jobs, a crash, a recovery
 	@$(BIN)/python docs/examples/demo/run.py
 
+# Two tests at a time. More would not help: many tests start processes and servers of their own.
+PYTEST := $(BIN)/python -m pytest -q -n 2
+
+# Short tests of a file share what it sets up; the slow ones are few and long, and each goes where there is room.
 test: $(VENV)/.installed-dev ## Run the tests, without the slow ones
-	$(BIN)/python -m pytest -q -m "not slow and not proof"
+	$(PYTEST) --dist loadfile -m "not slow and not proof"
 
 test-slow: $(VENV)/.installed-dev ## Run only the slow tests
-	$(BIN)/python -m pytest -q -m slow
-
-proof: $(VENV)/.installed-dev ## Cut every store operation at every statement, and plant bugs that must be found
-	$(BIN)/python -m pytest -q -m proof
+	$(PYTEST) --dist worksteal -m slow
 
 # One run again: make simulate SEED=17. Everything that happened in it: make simulate SEED=17 ARGS=--trace
 simulate: $(VENV)/.installed-dev ## Run one simulation again (SEED=17), or many (SEED=0 ARGS="--count 500")
@@ -54,6 +55,7 @@ check: $(VENV)/.installed-dev ## Lint, format, types, import directions, generat
 	$(BIN)/python tools/draw_states.py --check
 	$(BIN)/python tools/copy_examples.py --check
 	$(BIN)/python tools/write_reference.py --check
+	$(BIN)/python tools/write_performance.py --check
 
 fix: $(VENV)/.installed-dev ## Repair what a tool can: lint, format, generated code and pages
 	$(BIN)/python tools/generate_sync.py
@@ -63,9 +65,15 @@ fix: $(VENV)/.installed-dev ## Repair what a tool can: lint, format, generated c
 	$(BIN)/python tools/draw_states.py
 	$(BIN)/python tools/copy_examples.py
 	$(BIN)/python tools/write_reference.py
+	$(BIN)/python tools/write_performance.py
 
-bench-quick: $(VENV)/.installed-dev ## Run the short benchmark
+bench-quick: $(VENV)/.installed-dev ## Run the short benchmark: us and the bare loop, in two minutes
 	$(BIN)/python -m bench.quick
+
+# A part of it, elsewhere than in the report: make bench ARGS="--only w3 --peers pgqueuer --rounds 5 --out build/part.json"
+bench: $(VENV)/.installed-dev ## Run the whole benchmark with all peers, and write its report and page (45 min)
+	$(BIN)/python -m bench $(ARGS)
+	$(BIN)/python tools/write_performance.py
 
 clean: ## Remove .venv, caches and build products
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -1,0 +1,214 @@
+"""What do the runs say? Medians, ranges and ratios, computed from values alone."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Run = dict[str, Any]
+Report = dict[str, Any]
+
+# What is to be reached, from the page that promises it; the last two are not ratios, and at most.
+AT_LEAST = {
+    "drain_pg_vs_bare_loop": 0.85,
+    "drain_pg_vs_best_peer": 1.2,
+    "drain_pg_vs_best_python_peer": 2.5,
+    "drain_pg_two_processes_vs_one": 1.2,
+    "drain_sqlite_vs_huey_sqlite": 8,
+    "enqueue_one_vs_bare_insert": 0.85,
+    "enqueue_100_callers_vs_best_peer": 5,
+    "enqueue_many_vs_bare_unnest": 0.6,
+    "latency_p50_best_pg_peer_vs_ours": 1.3,
+    "drain_5m_finished_vs_empty": 0.9,
+    "drain_1m_scheduled_vs_empty": 0.95,
+    "drain_old_snapshot_vs_without": 0.5,
+    "drain_8_processes_vs_best_n": 0.85,
+}
+AT_MOST = {"idle_transactions_per_second_and_worker": 0.5, "idle_worker_rss_mb": 50}
+OURS, OURS_SQLITE, BARE = "windlass postgres", "windlass sqlite", "bare loop 500"
+ONE, TOGETHER, MANY = "W1 enqueue one", "W1c enqueue, 100 callers", "W2 enqueue many"
+DRAIN, DRAIN_TWO, LATENCY, IDLE = "W3 drain", "W3 drain, 2 processes", "W4 latency", "W5 idle"
+GROWTH = "W6 "
+EMPTY, FINISHED, SCHEDULED = GROWTH + "empty", GROWTH + "5000000 finished", GROWTH + "1000000 scheduled"
+SNAPSHOT, NO_SNAPSHOT = GROWTH + "old snapshot", GROWTH + "after the snapshot"
+PROCESSES = tuple(f"{GROWTH}{count} processes" for count in (1, 2, 4, 8))
+
+
+def processes(count: int) -> str:
+    """The name of the workload with so many worker processes."""
+    return f"{GROWTH}{count} processes"
+
+
+class Figures:
+    """The runs of a report, by workload and contestant and round."""
+
+    def __init__(self, report: Report) -> None:
+        self._runs: list[Run] = [run for run in report["runs"] if "error" not in run]
+        self._about = {row["name"]: row for row in report["contestants"]}
+
+    def workloads(self) -> list[str]:
+        """In the order in which they were first run."""
+        return list(dict.fromkeys(run["workload"] for run in self._runs))
+
+    def contestants(self, workload: str) -> list[str]:
+        """Who has figures for it."""
+        return list(dict.fromkeys(run["contestant"] for run in self._runs if run["workload"] == workload))
+
+    def values(self, workload: str, contestant: str, *path: str) -> dict[int, float]:
+        """One figure, by round."""
+        found: dict[int, float] = {}
+        for run in self._runs:
+            if (run["workload"], run["contestant"]) == (workload, contestant):
+                value: Any = run
+                for part in path or ("rate",):
+                    value = None if value is None else value.get(part)
+                if value is not None:
+                    found[run["round"]] = value
+        return found
+
+    def median(self, workload: str, contestant: str, *path: str) -> float | None:
+        """The middle of all rounds."""
+        values = self.values(workload, contestant, *path)
+        return statistics.median(values.values()) if values else None
+
+    def best(
+        self,
+        workload: str,
+        suits: Callable[[dict[str, Any]], bool],
+        *path: str,
+        lowest: bool = False,
+    ) -> str | None:
+        """The contestant with the highest median, or the lowest, among those that suit."""
+        found = {
+            name: median
+            for name in self.contestants(workload)
+            if suits(self._about[name]) and (median := self.median(workload, name, *path)) is not None
+        }
+        if not found:
+            return None
+        return (min if lowest else max)(found, key=found.__getitem__)
+
+
+def summary(report: Report) -> dict[str, dict[str, dict[str, float]]]:
+    """Median and range of every rate."""
+    figures, told = Figures(report), {}
+    for workload in figures.workloads():
+        rows = {}
+        for name in figures.contestants(workload):
+            if values := list(figures.values(workload, name).values()):
+                middle = statistics.median(values)
+                rows[name] = {
+                    "median": middle,
+                    "low": min(values),
+                    "high": max(values),
+                    "rounds": len(values),
+                }
+        if rows:
+            told[workload] = rows
+    return told
+
+
+def ratios(report: Report) -> dict[str, float | None]:
+    """The promised figures; None where the run did not include what is compared.
+
+    A ratio is the median of the ratios of each round, because machines drift between rounds more than within one.
+    """
+    figures = Figures(report)
+    bare = figures.best(DRAIN, lambda row: row["role"] == "limit" and row["store"] == "postgres")
+    peer = figures.best(DRAIN, is_peer)
+    python_peer = figures.best(DRAIN, lambda row: is_peer(row) and row["language"] == "python")
+    enqueuer = figures.best(TOGETHER, is_peer)
+    quickest = figures.best(LATENCY, is_postgres_peer, "start_ms", "p50", lowest=True)
+    widest = max(PROCESSES, key=lambda name: figures.median(name, OURS) or 0)
+    p50 = ("start_ms", "p50")
+    found = {
+        "drain_pg_vs_bare_loop": _ratio(figures, (DRAIN, OURS), (DRAIN, bare)),
+        "drain_pg_vs_best_peer": _ratio(figures, (DRAIN, OURS), (DRAIN, peer)),
+        "drain_pg_vs_best_python_peer": _ratio(figures, (DRAIN, OURS), (DRAIN, python_peer)),
+        "drain_pg_two_processes_vs_one": _ratio(figures, (DRAIN_TWO, OURS), (DRAIN, OURS)),
+        "drain_sqlite_vs_huey_sqlite": _ratio(figures, (DRAIN, OURS_SQLITE), (DRAIN, "huey sqlite")),
+        "enqueue_one_vs_bare_insert": _ratio(figures, (ONE, OURS), (ONE, BARE)),
+        "enqueue_100_callers_vs_best_peer": _ratio(figures, (TOGETHER, OURS), (TOGETHER, enqueuer)),
+        "enqueue_many_vs_bare_unnest": _ratio(figures, (MANY, OURS), (MANY, BARE)),
+        "latency_p50_best_pg_peer_vs_ours": _ratio(figures, (LATENCY, quickest), (LATENCY, OURS), *p50),
+        "drain_5m_finished_vs_empty": _ratio(figures, (FINISHED, OURS), (EMPTY, OURS)),
+        "drain_1m_scheduled_vs_empty": _ratio(figures, (SCHEDULED, OURS), (EMPTY, OURS)),
+        "drain_old_snapshot_vs_without": _ratio(figures, (SNAPSHOT, OURS), (NO_SNAPSHOT, OURS)),
+        "drain_8_processes_vs_best_n": _ratio(figures, (processes(8), OURS), (widest, OURS)),
+        "idle_transactions_per_second_and_worker": figures.median(IDLE, OURS, "transactions_per_second"),
+        "idle_worker_rss_mb": figures.median(IDLE, OURS, "rss_mb"),
+    }
+    return {name: None if value is None else round(value, 3) for name, value in found.items()}
+
+
+def added(last: Report, new: Report) -> Report:
+    """The new report, with those workloads of the last one that it does not have.
+
+    The figures of one workload always come from one run, so that they can be compared.
+    """
+    run_now = {run["workload"] for run in new["runs"]}
+    kept = [run for run in last["runs"] if run["workload"] not in run_now]
+    named = {row["name"]: row for row in (*last["contestants"], *new["contestants"])}
+    both: Report = {**new, "contestants": list(named.values()), "runs": [*kept, *new["runs"]]}
+    both["earlier"] = [
+        *last.get("earlier", []),
+        {name: last[name] for name in ("made", "machine", "settings")},
+    ]
+    return {**both, "summary": summary(both), "ratios": ratios(both)}
+
+
+def missed(found: dict[str, float | None]) -> list[str]:
+    """The figures that were measured and are not as good as promised."""
+    low = [name for name, limit in AT_LEAST.items() if (value := found[name]) is not None and value < limit]
+    high = [name for name, limit in AT_MOST.items() if (value := found[name]) is not None and value > limit]
+    return low + high
+
+
+def is_peer(row: dict[str, Any]) -> bool:
+    """Whether a contestant is neither us nor a limit."""
+    return bool(row["role"] == "peer")
+
+
+def is_postgres_peer(row: dict[str, Any]) -> bool:
+    """Whether a peer keeps its jobs in PostgreSQL."""
+    return is_peer(row) and bool(row["store"] == "postgres")
+
+
+def ahead_of_us(report: Report) -> list[tuple[str, str, float]]:
+    """Where a peer is better than we are: workload, peer, and how many times as good."""
+    figures, found = Figures(report), []
+    peers = [row["name"] for row in report["contestants"] if is_peer(row)]
+    for workload in (ONE, TOGETHER, MANY, DRAIN, DRAIN_TWO):
+        found += _better(figures, workload, peers, ("rate",), lower_wins=False)
+    for path in (("start_ms", "p50"), ("visible_ms", "p50")):
+        found += _better(figures, LATENCY, peers, path, lower_wins=True)
+    for path in (("rss_mb",), ("cpu_percent",), ("transactions_per_second",)):
+        found += _better(figures, IDLE, peers, path, lower_wins=True)
+    return found
+
+
+def _better(
+    figures: Figures, workload: str, peers: Sequence[str], path: Sequence[str], *, lower_wins: bool
+) -> list[tuple[str, str, float]]:
+    ours, found = figures.median(workload, OURS, *path), []
+    what = workload if path == ("rate",) else f"{workload}, {' '.join(path)}"
+    for name in peers:
+        theirs = figures.median(workload, name, *path)
+        if not ours or not theirs:
+            continue
+        times = ours / theirs if lower_wins else theirs / ours
+        if times > 1:
+            found.append((what, name, round(times, 2)))
+    return found
+
+
+def _ratio(
+    figures: Figures, above: tuple[str, str | None], below: tuple[str, str | None], *path: str
+) -> float | None:
+    if above[1] is None or below[1] is None:
+        return None
+    upper = figures.values(above[0], above[1], *path)
+    lower = figures.values(below[0], below[1], *path)
+    both = [upper[number] / lower[number] for number in upper if lower.get(number)]
+    return statistics.median(both) if both else None
