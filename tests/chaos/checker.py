@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 from chaos.evidence import Event, Evidence
@@ -16,6 +17,9 @@ from chaos.evidence import Event, Evidence
 ENDS = frozenset({"completed", "resolved", "cancelled"})
 STOPPED = ENDS | {"dead"}
 SLACK = timedelta(seconds=1)
+ROOMS = 4
+EVERY = 1.0
+"""How many seconds are between two fires of the schedule."""
 
 # The state machine as the documentation publishes it, written down again by hand.
 ARROWS = {
@@ -45,6 +49,8 @@ def nothing_is_invented(evidence: Evidence) -> Iterator[str]:
         outcomes[call.n].add(call.outcome)
     seen: Counter[int] = Counter()
     for row in evidence.rows:
+        if row.n < 0:
+            continue  # made by the schedule, which has a rule of its own
         seen[row.n] += 1
         if not outcomes[row.n] - {"refused"}:
             yield f"job {row.id} exists, although call {row.n} was told that it was not stored"
@@ -138,17 +144,40 @@ def attempts_are_counted(evidence: Evidence) -> Iterator[str]:
 def effects_happen_once(evidence: Evidence) -> Iterator[str]:
     """V7: the run that completed a job had its effect once, and what is written with the completion is there once."""
     ends = Counter((line.job_id, line.run) for line in evidence.lines if line.what == "end")
-    written = Counter(job_id for job_id, _ in evidence.effects)
+    written: dict[str, list[int]] = defaultdict(list)
+    for job_id, run in evidence.effects:
+        written[job_id].append(run)
     for row in evidence.rows:
         if row.state == "completed" and row.result is not None:
             seen = ends[(row.id, row.result["run"])]
             if seen != 1:
                 yield f"job {row.id}: run {row.result['run']} completed it and had {seen} effects"
-        if row.kind in evidence.transactional and written[row.id] != (row.state == "completed"):
-            yield f"job {row.id} is {row.state} and has {written[row.id]} effects in the database"
+        due = [row.result["run"]] if row.state == "completed" and row.result is not None else []
+        if row.kind in evidence.transactional and written[row.id] != due:
+            yield f"job {row.id} is {row.state}: effects of the runs {written[row.id]} are stored instead of {due}"
     for (job_id, run), seen in ends.items():
         if seen > 1:
             yield f"job {job_id}: run {run} had {seen} effects"
+
+
+def rooms_hold_one(evidence: Evidence) -> Iterator[str]:
+    """V8: of the jobs with a limit of one for their room never two run, and at the end no permit is left."""
+    rooms = {
+        row.id: (row.kind, row.n % ROOMS) for row in evidence.rows if row.kind in ("exclusive", "in_line")
+    }
+    running: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for event in evidence.events:
+        room = rooms.get(event.job_id)
+        if room is None:
+            continue
+        if event.is_claim:
+            running[room].add(event.job_id)
+            if len(running[room]) > 1:
+                yield f"{len(running[room])} jobs of {room[0]} ran at the same time in room {room[1]}"
+        elif event.is_exit:
+            running[room].discard(event.job_id)
+    if evidence.permits:
+        yield f"{evidence.permits} permits are left"
 
 
 def keys_stand_for_one_job(evidence: Evidence) -> Iterator[str]:
@@ -242,6 +271,47 @@ def replies_were_lost(evidence: Evidence) -> Iterator[str]:
         yield "no reply to a commit was lost in this run, so it proves nothing about them"
 
 
+def effects_were_written(evidence: Evidence) -> Iterator[str]:
+    """V16: handlers wrote into the database in the transactions that completed their jobs."""
+    if not evidence.effects:
+        yield "no handler wrote into the database in this run, so it proves nothing about their transactions"
+
+
+def parents_end_first(evidence: Evidence) -> Iterator[str]:
+    """Who waits for another job starts after its end; in these runs, however it ended."""
+    ended, started = {}, {}
+    for at, event in enumerate(evidence.events):
+        if event.to_state in STOPPED:
+            ended.setdefault(event.job_id, at)
+        if event.is_claim:
+            started.setdefault(event.job_id, at)
+    for child, parent in evidence.ties:
+        if child in started and started[child] < ended.get(parent, len(evidence.events)):
+            yield f"job {child} started before {parent}, which it waits for, had ended"
+
+
+def every_fire_makes_one_job(evidence: Evidence) -> Iterator[str]:
+    """V10: the schedule fires every second, none left out and none twice, and each fire makes one job."""
+    made, fired = {row.id for row in evidence.rows if row.n < 0}, {job for _, job in evidence.fires}
+    for job in made ^ fired:
+        yield f"job {job} has no fire" if job in made else f"job {job} of a fire does not exist"
+    for (before, _), (after, _) in pairwise(evidence.fires):
+        if after - before != EVERY:
+            yield f"nothing fired between {before:.0f} and {after:.0f}"
+
+
+def schedules_fired(evidence: Evidence) -> Iterator[str]:
+    """V16: a schedule fired."""
+    if not evidence.fires:
+        yield "no schedule fired in this run, so it proves nothing about them"
+
+
+def children_waited(evidence: Evidence) -> Iterator[str]:
+    """V16: jobs waited for other jobs."""
+    if not evidence.ties:
+        yield "no job waited for another one in this run, so it proves nothing about flows"
+
+
 SAFETY: tuple[Rule, ...] = (
     accepted_is_kept,
     nothing_is_invented,
@@ -251,15 +321,24 @@ SAFETY: tuple[Rule, ...] = (
     late_results_are_refused,
     attempts_are_counted,
     effects_happen_once,
+    rooms_hold_one,
     keys_stand_for_one_job,
     only_published_arrows,
     the_dead_have_letters,
     nobody_starts_early,
+    parents_end_first,
+    every_fire_makes_one_job,
     time_is_distrusted_after_a_restart,
     who_leaves_holds_nothing,
     only_poison_is_condemned,
 )
-VACUOUS: tuple[Rule, ...] = (late_results_were_tried, takeovers_happened, replies_were_lost)
+VACUOUS: tuple[Rule, ...] = (
+    late_results_were_tried,
+    takeovers_happened,
+    replies_were_lost,
+    effects_were_written,
+    children_waited,
+)
 
 
 def judge(evidence: Evidence, rules: tuple[Rule, ...] = SAFETY + VACUOUS) -> dict[str, list[str]]:
@@ -282,6 +361,7 @@ def figures(evidence: Evidence) -> dict[str, Any]:
         "effects of runs that were not accepted": sum(
             1 for job_id, run in ends if job_id in completed and completed[job_id] != run
         ),
+        "effects in transactions": len(evidence.effects),
         "takeovers": sum(event.is_takeover for event in evidence.events),
         "fenced writes": evidence.told.get("claim.lost", 0),
         "claims given back": evidence.told.get("claim.released", 0),

@@ -2,6 +2,7 @@
 
 It is told what to do line by line: `arrange <number> <url>` puts the database in order, `act <number> <url>` and
 `go-on <number> <url>` do it in a fork, whose id and end are answered. Forks are quick, and everything is imported.
+A fork begins when the next line comes: whoever wants to kill it must know its id first.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from copy import deepcopy
 from typing import Any
 
 from chaos import mutants
-from chaos.operations import OPERATIONS, Operation
+from chaos.matrix import OPERATIONS
+from chaos.operations import CutStore, Operation
 from windlass.connect import open_database, stores_on
 from windlass.errors import StoreUnavailable
+from windlass.stores.contract import Stores
 from windlass.testing.clock import FrozenClock
-from windlass.testing.contract.support import Store
 
 Arranged = tuple[Operation, Any, Any]
 
@@ -32,15 +34,21 @@ def main() -> None:
             answer("arranged")
             continue
         assert arranged is not None
+        told, tell = os.pipe()
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
+                os.close(tell)
+                os.read(told, 1)
                 asyncio.run(carry_out(verb, arranged, url))
                 code = 0
             finally:
                 os._exit(code)
         answer({"pid": pid})
+        sys.stdin.readline()
+        os.close(told)
+        os.close(tell)
         _, status = os.waitpid(pid, 0)
         answer({"code": os.waitstatus_to_exitcode(status)})
 
@@ -48,16 +56,22 @@ def main() -> None:
 async def arrange(operation: Operation, url: str) -> Arranged:
     clock = FrozenClock()
     database = open_database(url, clock=clock)
-    given = await operation.arrange(Store(stores_on(database.lane("test")), clock))
+    given = await operation.arrange(store_at(url, stores_on(database.lane("test")), clock))
     await database.close()
     return operation, given, clock()
+
+
+def store_at(url: str, stores: Stores, clock: FrozenClock) -> CutStore:
+    store = CutStore(stores, clock)
+    store.url = url
+    return store
 
 
 async def carry_out(verb: str, arranged: Arranged, url: str) -> None:
     operation, given, now = arranged
     clock = FrozenClock(now)
     # Not closed in order: whoever is cut off has nobody to say goodbye to.
-    store = Store(stores_on(open_database(url, clock=clock).lane("settle")), clock)
+    store = store_at(url, stores_on(open_database(url, clock=clock).lane("settle")), clock)
     act = operation.go_on if verb == "go-on" and operation.go_on is not None else operation.act
     try:
         await act(store, deepcopy(given))

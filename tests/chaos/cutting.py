@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -15,12 +16,32 @@ from typing import Any
 
 import asyncpg
 
-from chaos.operations import OPERATIONS, Operation
+from chaos.matrix import OPERATIONS
+from chaos.operations import Operation
 from chaos.proxy import Fault, Moment, Proxy
 
 TESTS = Path(__file__).resolve().parents[1]
 ENDS = ("connection lost", "process killed")
-NOT_OURS = ("migrations", "facts")
+NOT_OURS = ("windlass.migrations", "windlass.facts")
+
+A_TIME = re.compile(r'"\d{4}-\d\d-\d\dT[^"]*"')
+
+# What the tables are, beside what is in them: columns, indexes, and what triggers do.
+STRUCTURE = """
+SELECT jsonb_agg(line ORDER BY line)
+FROM (
+    SELECT format('%s.%s %s', table_name, column_name, data_type) AS line
+    FROM information_schema.columns
+    WHERE table_schema = 'windlass'
+    UNION ALL
+    SELECT indexdef FROM pg_indexes WHERE schemaname = 'windlass'
+    UNION ALL
+    SELECT format('%s %s', tgname, prosrc)
+    FROM pg_trigger
+    JOIN pg_proc ON pg_proc.oid = tgfoid
+    WHERE tgrelid = 'windlass.jobs'::regclass AND NOT tgisinternal
+) AS lines
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +66,8 @@ class Cutter:
     def __init__(self, url: str, proxy: Proxy, direct: Any, child: asyncio.subprocess.Process) -> None:
         self._url, self._proxy, self._direct, self._child = url, proxy, direct, child
         self._tables: list[str] = []
+        self._plain: frozenset[str] = frozenset()
+        self._makes_tables, self._has_own_times = False, False
         self._seen: Any = None
         self.cases = 0
 
@@ -89,12 +112,13 @@ class Cutter:
 
     async def _cut(self, number: int, case: Case, before: Any, after: Any) -> list[str]:
         operation, wrong = OPERATIONS[number], []
-        await self._restore(before)
+        await self._restore(number, before)
         said = await self._carry_out_until(number, case)
         left = await self._snapshot()
-        if operation.is_atomic and left not in (before, after):
+        if operation.is_atomic and not operation.has_sequel and left not in (before, after):
             wrong.append(f"it left neither the state before nor the state after: {_difference(left, after)}")
-        if said is not None and (told := _untrue(said, left, before, after)):
+        is_done = operation.is_best_effort or (left != before if operation.has_sequel else left == after)
+        if said is not None and (told := _untrue(said, is_done=is_done, is_untouched=left == before)):
             wrong.append(told)
         if operation.go_on or operation.is_repeated or left == before:
             said = await self._say("go-on" if operation.go_on else "act", number, self._url)
@@ -122,6 +146,7 @@ class Cutter:
         fault = self._proxy.add(Fault(is_meant, case.moment, on_hit=kill))
         await self._ask("act", number, self._proxy.url)
         pid = (await self._hear())["pid"]
+        await self._let_go()
         told = await self._hear()
         said = told if "said" in told else None
         if said is not None:
@@ -140,39 +165,58 @@ class Cutter:
         """Have something carried out to its end; returns what it said."""
         await self._ask(verb, number, url)
         await self._hear()
+        await self._let_go()
         said = await self._hear()
         if "said" in said:
             await self._hear()
         return said
 
     async def _arrange(self, number: int) -> None:
-        await self._direct.execute("TRUNCATE " + ", ".join(f"windlass.{table}" for table in self._tables))
+        operation = OPERATIONS[number]
+        self._makes_tables, self._has_own_times = operation.makes_tables, operation.has_own_times
+        await self._make_plain()
         await self._ask("arrange", number, self._url)
         await self._hear()
         await self._all_gone()
-        copies = (
-            f"DROP TABLE IF EXISTS arranged.{table}; CREATE TABLE arranged.{table} AS TABLE windlass.{table};"
-            for table in self._tables
-        )
-        await self._direct.execute("".join(copies))
+        self._tables = await self._find_tables()
+        if not operation.makes_tables:
+            copies = (f"CREATE TABLE {copy_of(table)} AS TABLE {table};" for table in self._tables)
+            await self._direct.execute("".join(copies))
 
-    async def _restore(self, before: Any) -> None:
+    async def _make_plain(self) -> None:
+        """Leave nothing of the operation before: no rows, and no tables or triggers beyond those of a migration."""
+        await self._direct.execute("DROP SCHEMA IF EXISTS arranged CASCADE; CREATE SCHEMA arranged")
+        for table in set(await self._find_tables()) - self._plain:
+            await self._direct.execute(f"DROP TABLE {table} CASCADE")
+        await self._direct.execute("TRUNCATE " + ", ".join(self._plain))
+        for name in await self._direct.fetch(
+            "SELECT proname FROM pg_proc WHERE pronamespace = 'windlass'::regnamespace AND oid IN"
+            " (SELECT tgfoid FROM pg_trigger WHERE tgrelid = 'windlass.jobs'::regclass AND NOT tgisinternal)"
+        ):
+            await self._direct.execute(f"DROP FUNCTION windlass.{name[0]}() CASCADE")
+
+    async def _restore(self, number: int, before: Any) -> None:
         """Put back those tables that are not as they were when they were last looked at."""
+        if OPERATIONS[number].makes_tables:
+            await self._arrange(number)
+            return
         for table in self._tables:
             if self._seen[table] != before[table]:
                 await self._direct.execute(
-                    f"DELETE FROM windlass.{table}; INSERT INTO windlass.{table} SELECT * FROM arranged.{table}"
+                    f"DELETE FROM {table}; INSERT INTO {table} SELECT * FROM {copy_of(table)}"
                 )
 
     async def _snapshot(self) -> Any:
         """Everything in the tables; numbers that a sequence gave do not count."""
         await self._all_gone()
         each = ", ".join(
-            f"'{table}', (SELECT jsonb_agg(to_jsonb(t) - '{'id' if table == 'audit' else ''}' ORDER BY"
-            f" (to_jsonb(t) - 'id')::text, t::text) FROM windlass.{table} AS t)"
+            f"'{table}', (SELECT jsonb_agg(to_jsonb(t) - '{'id' if table == 'windlass.audit' else ''}' ORDER BY"
+            f" (to_jsonb(t) - 'id')::text, t::text) FROM {table} AS t)"
             for table in self._tables
         )
-        self._seen = json.loads(await self._direct.fetchval(f"SELECT jsonb_build_object({each})"))
+        structure = f", 'structure', ({STRUCTURE})" if self._makes_tables else ""
+        told = await self._direct.fetchval(f"SELECT jsonb_build_object({each}{structure})")
+        self._seen = json.loads(A_TIME.sub('"some time"', told) if self._has_own_times else told)
         return self._seen
 
     async def _all_gone(self) -> None:
@@ -185,17 +229,27 @@ class Cutter:
             await asyncio.sleep(0.001)
 
     async def _prepare(self) -> None:
-        found = await self._direct.fetch(
-            "SELECT table_name FROM information_schema.tables"
-            " WHERE table_schema = 'windlass' AND table_type = 'BASE TABLE' ORDER BY 1"
-        )
-        self._tables = [row[0] for row in found if row[0] not in NOT_OURS]
         # Rows are put back table by table, so rules between tables must wait.
-        await self._direct.execute("CREATE SCHEMA arranged; SET session_replication_role = replica")
+        await self._direct.execute("SET session_replication_role = replica")
+        self._plain = frozenset(await self._find_tables())
+
+    async def _find_tables(self) -> list[str]:
+        found = await self._direct.fetch(
+            "SELECT table_schema || '.' || table_name FROM information_schema.tables"
+            " WHERE table_schema IN ('windlass', 'public') AND table_type = 'BASE TABLE' ORDER BY 1"
+        )
+        return [row[0] for row in found if row[0] not in NOT_OURS]
 
     async def _ask(self, verb: str, number: int, url: str) -> None:
+        await self._write(f"{verb} {number} {url}")
+
+    async def _let_go(self) -> None:
+        """Let the fork begin, now that its id is known."""
+        await self._write("begin")
+
+    async def _write(self, line: str) -> None:
         assert self._child.stdin is not None
-        self._child.stdin.write(f"{verb} {number} {url}\n".encode())
+        self._child.stdin.write(f"{line}\n".encode())
         await self._child.stdin.drain()
 
     async def _hear(self) -> Any:
@@ -203,13 +257,18 @@ class Cutter:
         return json.loads(await self._child.stdout.readline())
 
 
-def _untrue(said: Any, left: Any, before: Any, after: Any) -> str | None:
+def copy_of(table: str) -> str:
+    """Where a table is kept as it was arranged."""
+    return f'arranged."{table}"'
+
+
+def _untrue(said: Any, *, is_done: bool, is_untouched: bool) -> str | None:
     """What the operation told its caller, where the database says otherwise."""
     if said == {"said": "done"}:
-        return None if left == after else "it said that it was done, and it was not"
+        return None if is_done else "it said that it was done, and it was not"
     if said.get("said") != "unavailable":
         return f"it ended with {said['said']}"
-    if not said["was_sent"] and left != before:
+    if not said["was_sent"] and not is_untouched:
         return "it said that nothing was sent, and something happened"
     return None
 
@@ -221,7 +280,7 @@ def _alike(left: Any, after: Any, operation: Operation) -> bool:
 
 
 def _columns(snapshot: Any, names: tuple[str, ...]) -> list[Any]:
-    return sorted([row[name] for name in names] for row in snapshot["jobs"] or [])
+    return sorted([row[name] for name in names] for row in snapshot["windlass.jobs"] or [])
 
 
 def _difference(left: Any, right: Any) -> str:

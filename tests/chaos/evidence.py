@@ -107,6 +107,11 @@ class Evidence:
     tried: list[Tried]
     letters: list[tuple[str, int]]
     effects: list[tuple[str, int]]
+    permits: int = 0
+    ties: list[tuple[str, str]] = field(default_factory=list)
+    """Which job waits for which other one."""
+    fires: list[tuple[float, str]] = field(default_factory=list)
+    """When the schedule of the run has fired, and the job that came of it."""
     transactional: frozenset[str] = frozenset()
     faults: list[Mapping[str, Any]] = field(default_factory=list)
     told: Mapping[str, int] = field(default_factory=dict)
@@ -129,6 +134,9 @@ async def collect(url: str, folder: Path, *, transactional: frozenset[str] = fro
         tried = await connection.fetch("SELECT job_id, lease_epoch, run, status FROM windlass.attempts")
         letters = await connection.fetch("SELECT job_id, lease_epoch FROM windlass.dead_letters")
         effects = await connection.fetch("SELECT job_id, run FROM chaos.effects")
+        permits = await connection.fetchval("SELECT count(*) FROM windlass.permits")
+        ties = await connection.fetch("SELECT job_id, parent_id FROM windlass.dependencies")
+        fires = await connection.fetch("SELECT fire_time, job_id FROM windlass.fires ORDER BY fire_time")
     finally:
         await connection.close()
     return Evidence(
@@ -139,6 +147,9 @@ async def collect(url: str, folder: Path, *, transactional: frozenset[str] = fro
         tried=[Tried(str(row[0]), row[1], row[2], row[3]) for row in tried],
         letters=[(str(row[0]), row[1]) for row in letters],
         effects=[(str(row[0]), row[1]) for row in effects],
+        permits=permits,
+        ties=[(str(row[0]), str(row[1])) for row in ties],
+        fires=[(row[0].timestamp(), str(row[1])) for row in fires],
         transactional=transactional,
         faults=[json.loads(line) for line in whole_lines(folder / "faults")],
         told=_count_told(folder),

@@ -14,7 +14,7 @@ import asyncpg
 
 from chaos.evidence import read_calls, whole_lines
 from chaos.field import Field, Post, comes_true
-from chaos.proxy import Chooses, Fault, commit, commit_after, inserting, statement
+from chaos.proxy import Chooses, Fault, commit, commit_after, commit_after_guard, inserting, statement
 
 Shown = dict[str, Any]
 Harm = Callable[[Field, Post, random.Random], Awaitable[Shown]]
@@ -27,6 +27,16 @@ SELECT count(*)
 FROM windlass.jobs AS job
 JOIN windlass.workers AS worker ON worker.id = job.worker
 WHERE job.state = 'running' AND job.claim_id IS NOT NULL AND worker.pid = {pid}
+"""
+# Its claims were taken over, and some of its jobs run again elsewhere or are over: now its word would do harm.
+ROBBED = f"""
+SELECT ({HELD}) = 0 AND EXISTS (
+    SELECT FROM chaos.events AS claimed
+    JOIN windlass.workers AS worker ON worker.id = claimed.worker AND worker.pid = {{pid}}
+    JOIN windlass.jobs AS job ON job.id = claimed.job_id AND job.run > claimed.run
+    WHERE claimed.from_state <> 'running' AND claimed.to_state = 'running'
+      AND claimed.at > clock_timestamp() - INTERVAL '1 minute'
+)
 """
 
 
@@ -45,18 +55,16 @@ async def worker_frozen(field: Field, post: Post, chance: random.Random) -> Show
     post.signal(signal.SIGSTOP)
     stopped = await comes_true(lambda: _state_of(post.pid) == "T", within=5)
     await asyncio.sleep(field.lease * chance.uniform(1.0, 1.4))
-
-    async def is_robbed() -> bool:
-        return not await _holds_something(field, post)
-
-    robbed = await comes_true(is_robbed, within=field.lease * 3, every=0.3)
+    robbed = await comes_true(
+        lambda: field.value(ROBBED.format(pid=post.pid)), within=field.lease * 4, every=0.1
+    )
     post.signal(signal.SIGCONT)
     return {"landed": stopped, "robbed": robbed}
 
 
 async def worker_replaced(field: Field, post: Post, chance: random.Random) -> Shown:
     """SIGTERM, as a deployment does it, while a claim is under way."""
-    late = post.proxy.delay_reply(statement("jobs/claim"), seconds=0.3)
+    late = post.proxy.delay_reply(_claimed, seconds=0.3)
     await comes_true(lambda: late.seen, within=LONGEST_WAIT)
     post.signal(signal.SIGTERM)
     left = await post.has_left(within=30)
@@ -111,9 +119,16 @@ async def outcome_cut(field: Field, post: Post, chance: random.Random) -> Shown:
     return await _wait(post, post.proxy.lose_reply(chosen), unknown_commits=1)
 
 
+async def booking_cut(field: Field, post: Post, chance: random.Random) -> Shown:
+    """A connection ends when a handler's own transaction is committed, before or after it has happened."""
+    if chance.random() < 0.5:
+        return await _wait(post, post.proxy.lose_request(commit_after_guard()))
+    return await _wait(post, post.proxy.lose_reply(commit_after_guard()), unknown_commits=1)
+
+
 async def claim_cut(field: Field, post: Post, chance: random.Random) -> Shown:
     """A connection ends when jobs were claimed, before the worker hears of them."""
-    return await _wait(post, post.proxy.lose_reply(statement("jobs/claim")), unknown_commits=1)
+    return await _wait(post, post.proxy.lose_reply(_claimed), unknown_commits=1)
 
 
 async def renewal_cut(field: Field, post: Post, chance: random.Random) -> Shown:
@@ -204,6 +219,7 @@ OF_WORKERS: dict[str, tuple[Harm, int]] = {
     "replies_delayed": (replies_delayed, 8),
     "commit_cut": (commit_cut, 9),
     "outcome_cut": (outcome_cut, 12),
+    "booking_cut": (booking_cut, 8),
     "claim_cut": (claim_cut, 10),
     "renewal_cut": (renewal_cut, 5),
 }
@@ -223,6 +239,14 @@ OF_DATABASE: dict[str, tuple[Harm, int]] = {
 def _alone(chooses: Chooses) -> Chooses:
     """The statement outside of a transaction, where its reply is the word that it is committed."""
     return lambda query, before: chooses(query, before) and not (before and before[0].startswith("BEGIN"))
+
+
+_WAYS_TO_CLAIM = (_alone(statement("jobs/claim")), commit_after("jobs/claim"), commit_after("limits/start"))
+
+
+def _claimed(query: str, before: list[str]) -> bool:
+    """What makes a claim stand: the statement itself, or the end of the transaction it is part of."""
+    return any(chooses(query, before) for chooses in _WAYS_TO_CLAIM)
 
 
 async def _holds_something(field: Field, post: Post) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,9 +20,14 @@ from windlass.errors import StoreUnavailable
 from windlass.job import JobId
 from windlass.maintenance.rescuer import Rescuer
 from windlass.records import Settled
-from windlass.stores import claims, enqueuing, postgres, queries, rows
+from windlass.stores import claims, enqueuing, following, postgres, queries, rows
+from windlass.stores import flows as flow_stores
+from windlass.stores import schedules as schedule_stores
 from windlass.stores.claims import ClaimStore
+from windlass.stores.completing.completing import Completing
 from windlass.stores.enqueuing import EnqueuingStore
+from windlass.stores.flows import FlowStore
+from windlass.stores.schedules import ScheduleStore
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.worker import Worker
 
@@ -51,24 +56,32 @@ def pytest_configure() -> None:
     plant_chosen()
 
 
-def sql(name: str, old: str, new: str, *more: tuple[str, str]) -> Plant:
-    """Spoil a statement."""
+@dataclass(frozen=True)
+class Spoiled:
+    """A statement with other words in the place of some."""
 
-    def plant() -> None:
+    name: str
+    changes: tuple[tuple[str, str], ...]
+
+    def __call__(self) -> None:
         source = queries._source
 
         def spoiled(dialect: str, asked: str) -> str:
             text = source(dialect, asked)
-            if asked != name:
-                return text
-            for before, after in ((old, new), *more):
-                assert before in text, f"{name} does not say {before!r} any more"
-                text = text.replace(before, after)
-            return text
+            return self.spoil(text) if asked == self.name else text
 
         queries._source = spoiled
 
-    return plant
+    def spoil(self, text: str) -> str:
+        for before, after in self.changes:
+            assert before in text, f"{self.name} does not say {before!r} any more"
+            text = text.replace(before, after)
+        return text
+
+
+def sql(name: str, old: str, new: str, *more: tuple[str, str]) -> Spoiled:
+    """Spoil a statement."""
+    return Spoiled(name, ((old, new), *more))
 
 
 def method(owner: Any, name: str, other: Callable[..., Any]) -> Plant:
@@ -95,7 +108,10 @@ async def complete_by_attempt(store: ClaimStore, finished: Any) -> Settled:
         for claim, result in finished
     ]
     found = await store.lane.fetch_each("jobs/complete", values)
-    return await store._reckon([claim for claim, _ in finished], found)
+    asked = [claim for claim, _ in finished]
+    if sum(row["number"] for row in found) < len(asked):
+        return await store._reckon(asked, [])
+    return Settled(done=frozenset(claim.id for claim in asked))
 
 
 async def believe_all_done(store: ClaimStore, asked: Any, found: Any) -> Settled:
@@ -112,6 +128,16 @@ async def settle_in_pieces(store: ClaimStore, settlements: Any) -> Settled:
     done = {rows.job_id(row["id"]) for row in found}
     await claims._record(store.lane, [pair for pair in settlements if pair[0].id in done])
     return await store._reckon([claim for claim, _ in settlements], found)
+
+
+async def finish_in_pieces(self: Completing, result: str | None) -> None:
+    await self._block.commit()
+    self._block._transaction = self._block.connection.transaction()
+    await self._block._transaction.start()
+    await finish_as_it_is(self, result)
+
+
+finish_as_it_is = Completing.finish
 
 
 async def store_keyed_in_pieces(store: EnqueuingStore, jobs: Any) -> Any:
@@ -154,22 +180,39 @@ async def again_with_other_ids(self: client_jobs.Jobs, jobs: Any) -> None:
         except StoreUnavailable as error:
             if not error.was_sent:
                 raise
-            jobs = [replace(job, id=JobId(self.env.new_id())) for job in jobs]
+            jobs = [job._replace(id=JobId(self.env.new_id())) for job in jobs]
             await self.env.sleep(0.1)
+
+
+async def count_one_down(connection: Any, concerned: Any, came: Any) -> Any:
+    """As a number of open parents would be: one telling, one less."""
+    for child in concerned:
+        if not await connection.fetch("flows/ended", ids=[child]):
+            continue
+        found = await connection.fetch("flows/of_job", id=child)
+        still = [row for row in found if row["verdict"] is None and rows.job_id(row["job_id"]) == child]
+        for row in still[:1]:
+            tie = {name: row[name] for name in ("job_id", "parent_id", "place")}
+            await connection.fetch_each("flows/decide", [{**tie, "decided": "met"}])
+        if len(still) == 1:
+            released = await connection.fetch_each("jobs/release", [{"job_id": child}])
+            came.queues |= {row["queue"] for row in released}
+    return []
+
+
+async def store_without_a_look(store: FlowStore, flow: Any) -> None:
+    async with store.lane.transaction() as connection:
+        whose = await flow_stores.check(connection, flow)
+        await connection.fetch_each("jobs/enqueue", [enqueuing.values_of(job) for job in flow.jobs])
+        await flow_stores.tie(connection, flow, *whose)
+
+
+async def sweep_nothing(store: FlowStore, *, after: Any, limit: int) -> None:
+    return None
 
 
 async def nothing(*_: Any) -> int:
     return 0
-
-
-async def shut_down_without_the_claim(
-    self: Any, parts: Any, fetcher: Any, fetching: Any, settler: Any
-) -> None:
-    self._emit("worker.stopping", worker=self.id, running=self.running)
-    fetcher.stop()
-    fetching.cancel()
-    await asyncio.gather(fetching, return_exceptions=True)
-    await self._drained(settler, 2)
 
 
 def run_on_one_loop(self: Any, handlers_loop: Any, ended: Any) -> None:
@@ -190,6 +233,26 @@ def trust_the_workers_clock() -> None:
 
 FENCE = "AND job.lease_epoch = given.epoch"
 RUNNING = "AND job.state = 'running'"
+
+
+async def mark_then_insert(self: ScheduleStore, schedule: Any, plan: Any, jobs: Any) -> Any:
+    """Move the schedule on, and store its jobs in a transaction of their own."""
+    moved = await self.lane.fetch(
+        "schedules/advance",
+        id=schedule.id,
+        version=schedule.version,
+        due=schedule.next_fire_at,
+        next_fire_at=plan.next_fire_at,
+        last_fire_at=plan.fires[-1].fire_time if plan.fires else None,
+        missed=plan.dropped,
+    )
+    if not moved:
+        return None
+    async with self.lane.transaction() as connection:
+        return await schedule_stores._fire(
+            connection, schedule, plan.fires, jobs, trigger="schedule", actor="scheduler"
+        )
+
 
 MUTANTS: dict[str, Mutant] = {
     "complete_without_fence": Mutant(
@@ -235,6 +298,18 @@ MUTANTS: dict[str, Mutant] = {
         "the key and its job are stored without a transaction",
         method(EnqueuingStore, "enqueue_keyed", store_keyed_in_pieces),
     ),
+    "transaction_in_pieces": Mutant(
+        "what a handler writes in its transaction is committed before the completion",
+        method(Completing, "finish", finish_in_pieces),
+    ),
+    "transaction_without_fence": Mutant(
+        "a handler's transaction asks only whether the job runs",
+        sql(
+            "completing/complete",
+            "AND job.lease_epoch = CAST(:epoch AS integer)",
+            "AND job.state = 'running'\n  AND CAST(:epoch AS integer) > 0",
+        ),
+    ),
     "look_then_insert_key": Mutant(
         "whether a key is free is looked up before it is taken",
         method(enqueuing, "_reserve", look_then_reserve),
@@ -256,13 +331,6 @@ MUTANTS: dict[str, Mutant] = {
     "new_ids_when_repeated": Mutant(
         "an enqueue that is repeated makes new ids",
         method(client_jobs.Jobs, "_certainly", again_with_other_ids),
-    ),
-    "strays_kept": Mutant(
-        "claims whose reply was lost are not given back", method(Fetcher, "_give_strays_back", nothing)
-    ),
-    "claim_cut_off_at_stop": Mutant(
-        "a claim under way when the worker is stopped is cut off",
-        method(Worker, "_shut_down", shut_down_without_the_claim),
     ),
     "rescue_without_grace": Mutant(
         "after a restart of the database every expired lease is taken over at once",
@@ -292,5 +360,50 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "claim_beyond_limit": Mutant(
         "a claim takes as many as it finds", sql("jobs/claim", "LIMIT shares.wanted", "")
+    ),
+    "parents_counted_down": Mutant(
+        "a parent's end counts one dependency of its child down, whichever that is",
+        method(following, "_decide", count_one_down),
+    ),
+    "child_without_second_look": Mutant(
+        "who stores a child does not look at its parents again",
+        method(FlowStore, "enqueue", store_without_a_look),
+    ),
+    "ends_not_swept": Mutant(
+        "nobody looks for ends that were not followed", method(FlowStore, "sweep", sweep_nothing)
+    ),
+    "wanted_parent_removed": Mutant(
+        "retention removes a parent whose result a held job wants",
+        sql("jobs/delete_finished", "AND child.state = 'held'", "AND child.state = 'nowhere'"),
+    ),
+    "permit_counter": Mutant(
+        "permits are a counter, which every settlement counts down, the late ones too",
+        sql(
+            "permits/drop",
+            "(limit_key, job_id, lease_epoch) IN (\n    SELECT given.limit_key, given.job_id, given.epoch",
+            "limit_key IN (\n    SELECT given.limit_key",
+        ),
+    ),
+    "takeover_without_permits": Mutant(
+        "the rescuer takes claims over and leaves their permits", method(claims, "take_permits", nothing)
+    ),
+    "nobody_is_unparked": Mutant(
+        "what waits for a permit is not let go on", sql("limits/unpark", "LIMIT given.room", "LIMIT 0")
+    ),
+    "mark_then_insert_cron": Mutant(
+        "a schedule is moved on first, and its jobs are stored afterwards",
+        method(ScheduleStore, "fire", mark_then_insert),
+    ),
+    "fire_without_compare": Mutant(
+        "a schedule is moved on whatever has become of it since it was read",
+        sql(
+            "schedules/advance",
+            "  AND version = :version\n  AND next_fire_at = :due\n  AND next_fire_at <= {now}\n",
+            "",
+        ),
+    ),
+    "lock_taken_from_the_living": Mutant(
+        "a lock is taken over before it has run out",
+        sql("locks/acquire", "WHERE lock.expires_at <= excluded.locked_at", "WHERE TRUE"),
     ),
 }

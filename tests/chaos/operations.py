@@ -2,6 +2,8 @@
 
 `arrange` makes what the operation needs and returns what it is called with, ids included, so that it can be called
 again word for word.
+Here are the nouns that every store has had from the start; newer ones have files of their own, and `matrix.py` names
+them all.
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ from typing import Any
 from uuid import UUID
 
 from windlass.job import Claim, JobId, NewStep, Progress
-from windlass.outcome import Fail, Released
+from windlass.limits import KindLimits, Rate
+from windlass.outcome import Fail, Released, Waiting
 from windlass.records import JobFilter, KindRecord, LetterFilter, Measured, Vitals
 from windlass.settlement import Settlement, settle
+from windlass.signals import NewSignal, Wait
 from windlass.states import State
+from windlass.testing.contract.limits import limited, of_customer, take
 from windlass.testing.contract.support import (
     BOOM,
     DAY,
@@ -49,10 +54,47 @@ class Operation:
     """Whether the caller simply calls again; otherwise he looks first, and calls only if it has not happened."""
     is_atomic: bool = True
     """Whether half of it must never be seen; otherwise each half is good in itself."""
+    has_sequel: bool = False
+    """Whether something follows from it in a transaction of its own, which the leader makes up for if it is cut off."""
+    is_best_effort: bool = False
+    """Whether it may leave its work to the next round without saying so, as what is done again and again may."""
     go_on: Act | None = None
     """What the caller does instead of the same call."""
     alike: tuple[str, ...] = ()
     """The columns of jobs by which the end is compared, where going on leads to another epoch."""
+    makes_tables: bool = False
+    """Whether it changes the tables themselves, not only what is in them."""
+    has_own_times: bool = False
+    """Whether it takes the time from the database, where every case finds another; then times are not compared."""
+
+
+class CutStore(Store):
+    """The store that an operation is called on, and where it is, for those that bring a connection of their own."""
+
+    url: str = ""
+
+
+async def paused_tenant(store: Store) -> JobId:
+    job_id = await store.enqueue(tenant="a")
+    await store.stores.queues.pause(tenant="a", length=SECOND, **AUDITED)
+    store.later(2 * SECOND)
+    return job_id
+
+
+async def limited_tenant(store: Store) -> None:
+    await store.stores.quotas.set(tenant="a", queue=None, most=1, **AUDITED)
+
+
+async def waiting_job(store: Store) -> JobId:
+    claim = await store.claimed()
+    await store.end(claim, Waiting(Wait("go", timeout=SECOND)))
+    return claim.id
+
+
+async def late_wait(store: Store) -> JobId:
+    job_id = await waiting_job(store)
+    store.later(2 * SECOND)
+    return job_id
 
 
 async def nothing(store: Store) -> None:
@@ -191,6 +233,58 @@ def tick(store: Store, _: Any) -> Awaitable[Any]:
     return store.stores.workers.tick("w", vitals=Vitals(running=1), lease=LEASE, overrun=LEASE)
 
 
+ONE_EACH = limited()
+
+
+async def two_customers(store: Store) -> None:
+    await store.register()
+    for customer in (7, 8):
+        await of_customer(store, customer)
+
+
+async def a_line_for_one(store: Store) -> None:
+    """Two customers, one of them with a job too many."""
+    await two_customers(store)
+    await of_customer(store, 7)
+
+
+def claim_limited(store: Store, _: Any) -> Awaitable[Any]:
+    return store.stores.claims.claim_limited(
+        [ONE_EACH], [], worker="w", claim_id=CLAIM_ID, limit=5, limited_limit=5, suspects=1
+    )
+
+
+async def look_for_limited_strays(store: Store, given: Any) -> None:
+    """The same as for any claim; what was put aside stays so, or goes on, whichever is its turn."""
+    strays = await store.stores.claims.strays("w", unanswered=[CLAIM_ID])
+    await settled_as(Released())(store, strays)
+    await claim_limited(store, given)
+
+
+async def ended_unheard(store: Store) -> list[Claim]:
+    """Claims that were settled by somebody who died before their permits were freed; a job waits for one of them."""
+    await a_line_for_one(store)
+    claims: list[Claim] = (await claim_limited(store, None)).claims
+    for one in claims:
+        await store.complete(one._replace(limits=()))
+    return claims
+
+
+async def out_of_tokens(store: Store) -> None:
+    pair = limited(KindLimits(key_rate=Rate("1/s", key="c:{customer}")))
+    for _ in range(2):
+        await of_customer(store, 7)
+    await take(store, pair)
+    store.later(2 * SECOND)
+
+
+async def unused_keys(store: Store) -> None:
+    await two_customers(store)
+    for one in (await claim_limited(store, None)).claims:
+        await store.complete(one)
+    store.later(SECOND)
+
+
 KINDS = [
     KindRecord(
         kind="report", queue="default", policy={}, arguments=None, fingerprint="f", declared_by="host 1"
@@ -221,6 +315,30 @@ WRITING = (
         lambda s, jobs: s.stores.enqueuing.enqueue_keyed(jobs),
     ),
     Operation("claims.claim", stored(2), claim, go_on=look_for_strays, alike=RUNS_OUT),
+    Operation(
+        "claims.claim_limited",
+        two_customers,
+        claim_limited,
+        go_on=look_for_limited_strays,
+        alike=RUNS_OUT,
+    ),
+    Operation(
+        "claims.claim_limited",
+        a_line_for_one,
+        claim_limited,
+        is_atomic=False,
+        go_on=look_for_limited_strays,
+        alike=RUNS_OUT,
+    ),
+    Operation(
+        "limits.let_go", ended_unheard, lambda s, claims: s.stores.limits.let_go(claims), is_atomic=False
+    ),
+    Operation("limits.release", ended_unheard, lambda s, _: s.stores.limits.release(["key customer:7"])),
+    Operation("limits.release_due", out_of_tokens, lambda s, _: s.stores.limits.release_due(limit=9)),
+    Operation(
+        "limits.repair", ended_unheard, lambda s, _: s.stores.limits.repair("", limit=9), is_atomic=False
+    ),
+    Operation("limits.forget", unused_keys, lambda s, _: s.stores.limits.forget()),
     Operation("claims.renew", two_claims, lambda s, claims: s.stores.claims.renew(claims)),
     Operation(
         "claims.complete", two_claims, lambda s, claims: s.stores.claims.complete([(c, "1") for c in claims])
@@ -332,6 +450,21 @@ WRITING = (
         lambda s, _: s.stores.queues.resume(queue="default", kind=None, actor="ann"),
         is_repeated=False,
     ),
+    Operation("queues.tend", paused_tenant, lambda s, _: s.stores.queues.tend(), is_atomic=False),
+    Operation(
+        "quotas.set",
+        nothing,
+        lambda s, _: s.stores.quotas.set(tenant="a", queue=None, most=1, **AUDITED),
+        is_repeated=False,
+    ),
+    Operation(
+        "quotas.remove",
+        limited_tenant,
+        lambda s, _: s.stores.quotas.remove(tenant="a", queue=None, actor="ann"),
+        is_repeated=False,
+    ),
+    Operation("signals.send", waiting_job, lambda s, job: s.stores.signals.send(NewSignal(job, "go", "k"))),
+    Operation("signals.time_out", late_wait, lambda s, _: s.stores.signals.time_out(limit=9)),
     Operation("overrides.set", nothing, set_override, is_repeated=False),
     Operation(
         "overrides.remove",
@@ -342,12 +475,19 @@ WRITING = (
 )
 
 READING = (
+    Operation("limits.next_due", out_of_tokens, lambda s, _: s.stores.limits.next_due()),
+    Operation("limits.rooms", unused_keys, lambda s, _: s.stores.limits.rooms(["key customer:7"])),
+    Operation("limits.all", unused_keys, lambda s, _: s.stores.limits.all(limit=9)),
+    Operation("limits.holders", unused_keys, lambda s, _: s.stores.limits.holders("key customer:7", limit=9)),
     Operation("overrides.all", overridden, lambda s, _: s.stores.overrides.all()),
     Operation("claims.cancel_requests", two_claims, lambda s, _: s.stores.claims.cancel_requests("w")),
     Operation("claims.strays", two_claims, lambda s, _: s.stores.claims.strays("w", unanswered=[CLAIM_ID])),
     Operation(
         "steps.save", one_claim, lambda s, claim: s.stores.steps.save([(claim, NewStep("fetch", 1, "7", 1))])
     ),
+    Operation("quotas.all", limited_tenant, lambda s, _: s.stores.quotas.all()),
+    Operation("signals.mail", waiting_job, lambda s, job: s.stores.signals.mail(job)),
+    Operation("signals.of_job", waiting_job, lambda s, job: s.stores.signals.of_job(job)),
     Operation("steps.results", one_claim, lambda s, claim: s.stores.steps.results(claim.id)),
     Operation("steps.of_job", one_claim, lambda s, claim: s.stores.steps.of_job(claim.id)),
     Operation(
@@ -388,8 +528,6 @@ READING = (
     Operation("insights.health", nothing, lambda s, _: s.stores.insights.health()),
     Operation("insights.drift", nothing, lambda s, _: s.stores.insights.drift()),
 )
-
-OPERATIONS = WRITING + READING
 
 
 async def _later(store: Store, arrange: Arrange) -> Any:

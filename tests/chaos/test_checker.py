@@ -79,12 +79,19 @@ def sound() -> Evidence:
         rows=[
             Row("a", "quick", 1, "completed", None, 6, 5, 2, 2, 5, {"run": 2}, None),
             Row("b", "hopeless", 2, "dead", "hopeless", 2, 1, 1, 1, 1, None, None),
-            Row("c", "quick", 3, "completed", None, 2, 1, 1, 1, 5, {"run": 1}, "k"),
+            Row("c", "booked", 3, "completed", None, 2, 1, 1, 1, 5, {"run": 1}, "k"),
         ],
         tried=[Tried("a", 3, 1, "crashed"), Tried("b", 1, 1, "failed")],
         letters=[("b", 1)],
-        effects=[],
+        effects=[("c", 1)],
+        ties=[("c", "b")],
+        transactional=frozenset({"booked"}),
     )
+
+
+def both_at_once() -> list[Event]:
+    """Two jobs are claimed before either of them ends."""
+    return [event(job, ("available", "running"), (0, 1), 1) for job in ("a", "c")]
 
 
 def changed(number: int, **facts: object) -> Spoil:
@@ -128,7 +135,16 @@ WRONG: list[tuple[checker.Rule, Spoil]] = [
     ),
     (checker.effects_happen_once, lambda given: replace(given, lines=[*given.lines, given.lines[3]])),
     (checker.effects_happen_once, lambda given: replace(given, lines=given.lines[:3])),
-    (checker.effects_happen_once, lambda given: replace(given, transactional=frozenset({"quick"}))),
+    (checker.effects_happen_once, lambda given: replace(given, effects=[])),
+    (checker.effects_happen_once, lambda given: replace(given, effects=[("c", 1), ("c", 1)])),
+    (checker.effects_happen_once, lambda given: replace(given, effects=[("c", 2)])),
+    (checker.rooms_hold_one, lambda given: replace(given, permits=1)),
+    (
+        checker.rooms_hold_one,
+        lambda given: replace(
+            given, rows=[replace(row, kind="exclusive", n=0) for row in given.rows], events=both_at_once()
+        ),
+    ),
     (checker.keys_stand_for_one_job, other_row(0, key="k")),
     (
         checker.keys_stand_for_one_job,
@@ -137,6 +153,8 @@ WRONG: list[tuple[checker.Rule, Spoil]] = [
     (checker.only_published_arrows, changed(4, from_state="completed")),
     (checker.the_dead_have_letters, lambda given: replace(given, letters=[])),
     (checker.nobody_starts_early, changed(7, run_at=NOON + timedelta(hours=1))),
+    (checker.every_fire_makes_one_job, lambda given: replace(given, fires=[(1.0, "z")])),
+    (checker.parents_end_first, lambda given: replace(given, ties=[("a", "c")])),
     (checker.time_is_distrusted_after_a_restart, changed(2, database_started=NOON + 99 * SECOND)),
     (checker.who_leaves_holds_nothing, changed(2, worker_state="stopped")),
     (checker.only_poison_is_condemned, other_row(1, reason="crash loop")),
@@ -157,7 +175,7 @@ def test_every_rule_is_shown_to_find_something() -> None:
 
 
 def test_a_run_in_which_nothing_happened_proves_nothing() -> None:
-    calm = replace(sound(), events=[], faults=[], told={})
+    calm = replace(sound(), events=[], faults=[], told={}, effects=[], ties=[])
 
     assert set(checker.judge(calm, checker.VACUOUS)) == {rule.__name__ for rule in checker.VACUOUS}
 

@@ -14,7 +14,11 @@ from chaos.workload import Settings, application, shorten
 
 async def work(settings: Settings) -> None:
     worker = application(settings).worker(
-        concurrency=settings.get("concurrency", 8), shutdown_grace=2, poll_busy="200ms", poll_idle="500ms"
+        concurrency=settings.get("concurrency", 8),
+        kinds=settings.get("kinds"),
+        shutdown_grace=2,
+        poll_busy="200ms",
+        poll_idle="500ms",
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, worker.stop)

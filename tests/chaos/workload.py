@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from windlass import Backoff, Context, Windlass, assembly
+from windlass import Backoff, Context, Limit, Windlass, assembly
 from windlass.env import SYSTEM, Env
 from windlass.maintenance import rescuer
 from windlass.stores import postgres
@@ -23,6 +23,11 @@ from windlass.wakeups import postgres as wakeups
 from windlass.worker import watchdog
 
 Settings = dict[str, Any]
+
+# Kinds that write their effect into the database, in the transaction that completes them.
+TRANSACTIONAL = frozenset({"booked", "booked_late", "booked_in_thread"})
+BOOK = "INSERT INTO chaos.effects (job_id, run) VALUES ($1, $2)"
+BOOK_IN_THREAD = "INSERT INTO chaos.effects (job_id, run) VALUES (%s, %s)"
 
 PACE = {"tick": 0.5, "leader_lease": 2, "silence": 6}
 
@@ -89,6 +94,45 @@ def application(settings: Settings) -> Windlass:
         """Have one attempt only, which a crash gives back."""
         journal.write("start", ctx)
         await asyncio.sleep(settings.get("once", 0.4) * lease)
+        return journal.end(ctx, n)
+
+    async def book(ctx: Context, n: int) -> None:
+        async with ctx.transaction() as tx:
+            await tx.execute(BOOK, ctx.job_id, ctx.run)
+            tx.result(journal.end(ctx, n))
+
+    @app.job(max_attempts=20, **numbers)
+    async def booked(ctx: Context, n: int) -> None:
+        """Have an effect in the database, and complete in the same transaction."""
+        journal.write("start", ctx)
+        await book(ctx, n)
+
+    @app.job(max_attempts=20, **numbers)
+    async def booked_late(ctx: Context, n: int) -> None:
+        """The same, after having outlasted a lease."""
+        journal.write("start", ctx)
+        await asyncio.sleep(1.4 * lease)
+        await book(ctx, n)
+
+    @app.job(max_attempts=20, **numbers)
+    def booked_in_thread(ctx: Context, n: int) -> None:
+        """The same in a thread, with a driver that blocks."""
+        journal.write("start", ctx)
+        with ctx.transaction() as tx:
+            tx.execute(BOOK_IN_THREAD, ctx.job_id, ctx.run)
+            tx.result(journal.end(ctx, n))
+
+    @app.job(limit=Limit(1, key="room:{room}"), max_attempts=20, **numbers)
+    async def exclusive(ctx: Context, n: int, room: int) -> dict[str, int]:
+        """Share a room with nobody."""
+        journal.write("start", ctx)
+        await asyncio.sleep(0.01 * (n % 5))
+        return journal.end(ctx, n)
+
+    @app.job(ordered_by="room:{room}", max_attempts=20, **numbers)
+    async def in_line(ctx: Context, n: int, room: int) -> dict[str, int]:
+        """Wait until every older job of the room has ended."""
+        journal.write("start", ctx)
         return journal.end(ctx, n)
 
     @app.job(max_attempts=20, **numbers)

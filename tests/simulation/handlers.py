@@ -12,7 +12,7 @@ from typing import Any
 from simulation.history import Violation
 from simulation.virtual_loop import STRAND
 from simulation.world import World
-from windlass import Backoff, Cancel, Context, Hopeless, Profile, Snooze, Windlass
+from windlass import Backoff, Cancel, Context, Hopeless, Limit, Profile, SignalTimeout, Snooze, Windlass
 from windlass.policy import change
 from windlass.registry import Registry
 
@@ -44,8 +44,33 @@ async def tight(context: Context, plan: list[str]) -> dict[str, Any]:
     return await perform(context, plan)
 
 
+@app.job(limit=Limit(1, key="room:{room}"), lease="6s", timeout="15s", queue="narrow")
+async def alone(context: Context, plan: list[str], room: int) -> dict[str, Any]:
+    """A job that shares its room with nobody."""
+    return await perform(context, plan)
+
+
+@app.job(ordered_by="room:{room}", limit=2)
+async def queued(context: Context, plan: list[str], room: int) -> dict[str, Any]:
+    """A job that waits until every older one of its room has ended."""
+    return await perform(context, plan)
+
+
+@app.job(lease="6s", timeout="15s", max_attempts=4)
+async def patient(context: Context, plan: list[str], signals: int, seconds: float | None) -> dict[str, Any]:
+    """A job that waits for so many signals, each for so long, and is told the same of them in every run."""
+    for number in range(signals):
+        try:
+            answer = await context.wait_for("go", timeout=seconds)
+        except SignalTimeout:
+            answer = "too late"
+        hear(context, number, answer)
+    return await perform(context, plan)
+
+
 REGISTRY: Registry = app.registry
 KINDS = (steady, brisk, tight)
+LIMITED = (alone, queued)
 
 
 @dataclass
@@ -55,6 +80,22 @@ class Stage:
     world: World
     suspects: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     runs: int = 0
+    heard: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+
+
+def hear(context: Context, number: int, answer: Any) -> None:
+    """Note what a wait came to; an earlier run must have been told the same, and signals come in order, each once."""
+    stage, job = WORLD.get(), str(context.job_id)
+    heard = stage.heard[job]
+    if number == len(heard):
+        heard.append(answer)
+        stage.world.judge.counters["signal timed out" if answer == "too late" else "signal received"] += 1
+    elif heard[number] != answer:
+        told = f"wait {number + 1} was told {heard[number]!r} and now {answer!r}"
+        stage.world.breaks(Violation("same answers", told, job))
+    received = [one for one in heard if one != "too late"]
+    if received != list(range(1, len(received) + 1)):
+        stage.world.breaks(Violation("signals in order", f"it has received {received}", job))
 
 
 async def perform(context: Context, plan: list[str]) -> dict[str, Any]:

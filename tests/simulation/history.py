@@ -12,7 +12,7 @@ from typing import Any
 COLUMNS = (
     "state", "reason", "attempt", "max_attempts", "run", "crashes", "is_suspect", "lease_epoch", "settled_epoch",
     "worker", "claim_id", "lease", "timeout", "started_at", "run_at", "updated_at", "result", "cancel_requested_at",
-    "deadline",
+    "deadline", "kind", "args", "order_key", "created_at",
 )  # fmt: skip
 
 WAITING = {"scheduled", "held", "available"}
@@ -98,10 +98,14 @@ class Judge:
     is_excused: Callable[[Holding, str], bool]
     """Whether a holder had a reason not to renew, or the process that took over a reason to believe so."""
     max_crashes: int
+    age: Callable[[int], float]
+    """How many seconds ago a time of the database is, by its clock of now."""
     holdings: dict[str, Holding] = field(default_factory=dict)
     ended: dict[str, str] = field(default_factory=dict)
     returned: dict[tuple[str, int], str] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    rooms: dict[str, dict[str, tuple[int, str]]] = field(default_factory=lambda: defaultdict(dict))
+    """The jobs of each line that have not ended, and of each room those that run."""
 
     def see(self, change: Change, statement: str, by: str) -> None:
         """Judge one change, made by a process."""
@@ -117,6 +121,29 @@ class Judge:
             # A closed job may be noted upon, never changed.
             raise Violation("one outcome", f"{statement} changed a job that is {before}", job)
         self._counts(change, statement)
+        self._limits(change)
+
+    def _limits(self, change: Change) -> None:
+        """One at a time in a room, and the oldest of a line first; both written down from what the rows say."""
+        new, job = change.new, change.job
+        if new["kind"] == "alone":
+            here = self.rooms[f"room {json.loads(new['args'])['room']}"]
+            is_in = new["state"] == "running"
+        elif new["kind"] == "queued":
+            here = self.rooms[f"line {new['order_key']}"]
+            is_in = new["state"] not in ENDED
+        else:
+            return
+        if is_in:
+            here[job] = (new["created_at"], job)
+        else:
+            here.pop(job, None)
+        if new["kind"] == "alone" and len(here) > 1:
+            raise Violation("permits", f"{len(here)} run at the same time in a room for one", job)
+        if change.old is not None and change.old["state"] != "running" and new["state"] == "running":
+            self.counters[f"limited {new['kind']}"] += 1
+            if new["kind"] == "queued" and min(here.values()) != here[job]:
+                raise Violation("order", "it started before an older job of its line", job)
 
     def _moved(self, change: Change, before: str | None, statement: str) -> None:
         old, new, job = change.old, change.new, change.job
@@ -154,7 +181,9 @@ class Judge:
             raise Violation(
                 "attempts", f"a claim took the attempt from {old['attempt']} to {new['attempt']}", job
             )
-        self.holdings[job] = Holding(new["lease_epoch"], new["worker"], self.now(), self.now())
+        # By the database's clock it may be older: a claim of several statements can be overtaken by a jump of it.
+        claimed_at = self.now() - max(0.0, self.age(new["started_at"]))
+        self.holdings[job] = Holding(new["lease_epoch"], new["worker"], self.now(), claimed_at)
         self.counters["claims"] += 1
 
     def _still_running(self, change: Change, by: str) -> None:

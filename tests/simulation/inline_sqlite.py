@@ -86,10 +86,11 @@ class Server:
         """The database's time, which may jump."""
         return self._start + timedelta(seconds=self.loop.time() + self.clock_skew)
 
-    def run(self, statement: Statement, rows: Sequence[Values]) -> list[Row]:
+    def run(self, statement: Statement, rows: Sequence[Values], same: Values) -> list[Row]:
         """Carry a statement out, inside whatever transaction is open."""
-        clock = sqlite.adapt(self.now())
-        known = {"clock": clock, "started": sqlite.adapt(self._start + timedelta(seconds=self.started_at))}
+        known = {name: sqlite.adapt(value) for name, value in same.items()}
+        known["clock"] = sqlite.adapt(self.now())
+        known["started"] = sqlite.adapt(self._start + timedelta(seconds=self.started_at))
         found: list[Row] = []
         for bound in sqlite.bindings(statement, rows, known):
             found.extend(dict(record) for record in self.connection.execute(statement.sql, bound))
@@ -251,7 +252,7 @@ class InlineLane:
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         return await self.fetch_each(name, [values])
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         if not rows:
             return []
         database = self.database
@@ -259,7 +260,7 @@ class InlineLane:
 
         def perform() -> list[Row]:
             with server.transaction(database.process, name):
-                return server.run(statement, rows)
+                return server.run(statement, rows, same)
 
         fault = server.wire.fault(database.process, name)
         return await database.send(database.request(perform), fault)
@@ -289,13 +290,13 @@ class Transaction:
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         return await self.fetch_each(name, [values])
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         if not rows:
             return []
         await self._reach(self._server.wire.fault(self.process, name))
         self._names.append(name)
         try:
-            found = self._server.run(self.database.dialect.statement(name), rows)
+            found = self._server.run(self.database.dialect.statement(name), rows, same)
         except sqlite3.Error as error:
             raise sqlite.translate(error) from error
         await asyncio.sleep(self._server.wire.delay())
@@ -339,11 +340,17 @@ class Transaction:
 
 def dialect_of(mutate: Callable[[Dialect], None] | None = None) -> Dialect:
     """SQLite's own words, with a start of the database that can be told, and maybe a planted mistake."""
-    macros = {**sqlite.DIALECT.macros, "started": lambda _: ":started"}
-    dialect = replace(sqlite.DIALECT, macros=macros, _statements={})
+    dialect = _sound_dialect()
     if mutate is not None:
+        dialect = replace(dialect, _statements={})
         mutate(dialect)
     return dialect
+
+
+@cache
+def _sound_dialect() -> Dialect:
+    macros = {**sqlite.DIALECT.macros, "started": lambda _: ":started"}
+    return replace(sqlite.DIALECT, macros=macros, _statements={})
 
 
 def filled(connection: sqlite3.Connection) -> None:

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from windlass import settlement
 from windlass.errors import StoreUnavailable
+from windlass.stores import schedules
 from windlass.stores.queries import Dialect, _source
 
 Mutate = Callable[[Dialect], None]
@@ -60,6 +61,49 @@ async def _give_up_at_once(act: Any, **_: Any) -> Any:
         raise StoreUnavailable(str(error), was_sent=False) from error
 
 
+async def _forget(*_: object) -> None:
+    """Take no permits over."""
+
+
+async def _count_one_down(connection: Any, concerned: Any, came: Any) -> list[Any]:
+    """Take one telling of a parent's end for one parent less, whichever it was."""
+    for child in concerned:
+        if not await connection.fetch("flows/ended", ids=[child]):
+            continue
+        found = await connection.fetch("flows/of_job", id=child)
+        still = [row for row in found if row["verdict"] is None and str(row["job_id"]) == str(child)]
+        for row in still[:1]:
+            tie = {name: row[name] for name in ("job_id", "parent_id", "place")}
+            await connection.fetch_each("flows/decide", [{**tie, "decided": "met"}])
+        if len(still) == 1:
+            released = await connection.fetch_each("jobs/release", [{"job_id": child}])
+            came.queues |= {row["queue"] for row in released}
+    return []
+
+
+async def _sweep_nothing(*_: Any, **__: Any) -> None:
+    """Leave to chance whether an end is followed."""
+
+
+async def _mark_then_insert(self: Any, schedule: Any, plan: Any, jobs: Any) -> Any:
+    """Move a schedule on first, and store its jobs afterwards."""
+    moved = await self.lane.fetch(
+        "schedules/advance",
+        id=schedule.id,
+        version=schedule.version,
+        due=schedule.next_fire_at,
+        next_fire_at=plan.next_fire_at,
+        last_fire_at=plan.fires[-1].fire_time if plan.fires else None,
+        missed=plan.dropped,
+    )
+    if not moved:
+        return None
+    async with self.lane.transaction() as connection:
+        return await schedules._fire(
+            connection, schedule, plan.fires, jobs, trigger="schedule", actor="scheduler"
+        )
+
+
 MUTANTS = (
     Mutant("settle without the epoch", "jobs/settle", "\n  AND job.lease_epoch = given.epoch", ""),
     Mutant("complete without the epoch", "jobs/complete", "\n  AND lease_epoch = given.epoch", ""),
@@ -103,6 +147,42 @@ MUTANTS = (
     Mutant("refund never given", "jobs/settle", "job.attempt - given.refund", "job.attempt"),
     Mutant(
         "retry in spite of a cancel", "jobs/honour_cancel", "job.cancel_requested_at IS NOT NULL", "FALSE"
+    ),
+    Mutant(
+        "permits kept as a counter, which every settlement counts down",
+        "permits/drop",
+        "(limit_key, job_id, lease_epoch) IN (\n    SELECT given.limit_key, given.job_id, given.epoch\n",
+        "limit_key IN (\n    SELECT given.limit_key\n",
+    ),
+    Mutant("permits that nobody has to hold", "permits/take", "WHERE TRUE", "WHERE FALSE"),
+    Mutant("take-over without the permits", target="windlass.stores.claims.take_permits", function=_forget),
+    Mutant("unparking that never comes", "limits/unpark", "LIMIT :room", "LIMIT 0"),
+    Mutant(
+        "the newest of a line first", "limits/heads", "job.created_at, job.id", "job.created_at DESC, job.id"
+    ),
+    Mutant(
+        "child released with its first parent",
+        "flows/standing",
+        "WHERE open.job_id = job.id\n          AND COALESCE(open.verdict, '') = ''",
+        "WHERE FALSE",
+    ),
+    Mutant("parents counted down", target="windlass.stores.following._decide", function=_count_one_down),
+    Mutant(
+        "ends that nobody followed are left",
+        target="windlass.maintenance.follower.Follower.sweep",
+        function=_sweep_nothing,
+    ),
+    Mutant(
+        "mark-then-insert cron",
+        target="windlass.stores.schedules.ScheduleStore.fire",
+        function=_mark_then_insert,
+    ),
+    Mutant("wait whose time is never over", "signals/late", "WHERE wait.is_open", "WHERE FALSE"),
+    Mutant(
+        "timeout that is forgotten by the next run",
+        "signals/time_out",
+        "CASE WHEN given.is_over THEN clock.at END",
+        "NULL",
     ),
     Mutant("death without a letter", "dead_letters/record", "WHERE TRUE", "WHERE FALSE"),
     Mutant(

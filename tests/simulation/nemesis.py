@@ -205,7 +205,10 @@ class Nemesis:
         # More than once: what was asked for in times of trouble may arrive late.
         while self._is_peace:
             await client.queues.resume("default")
-            held = self.world.server.connection.execute("SELECT id FROM windlass_jobs WHERE state = 'held'")
+            held = self.world.server.connection.execute(
+                "SELECT id FROM windlass_jobs WHERE state = 'held' AND parked_for IS NULL AND id NOT IN "
+                "(SELECT job_id FROM windlass_dependencies WHERE verdict IS NULL)"
+            )
             for row in held.fetchall():
                 try:
                     await client.jobs.release(row["id"])

@@ -391,13 +391,15 @@ def test_lives_of_jobs_follow_the_model_on_postgres(postgres_server: PrivatePost
     lives(migrated(postgres_server, "lives"), examples=12, steps=40)
 
 
-@pytest.mark.proof
-@pytest.mark.timeout(1800)
-def test_many_lives_of_jobs_follow_the_model_on_sqlite() -> None:
-    lives("sqlite://:memory:", examples=500, steps=80)
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("part", range(2))
+def test_many_lives_of_jobs_follow_the_model_on_sqlite(part: int) -> None:
+    lives("sqlite://:memory:", examples=150, steps=80)
 
 
-@pytest.mark.proof
-@pytest.mark.timeout(1800)
-def test_many_lives_of_jobs_follow_the_model_on_postgres(postgres_server: PrivatePostgres) -> None:
-    lives(migrated(postgres_server, "many_lives"), examples=200, steps=80)
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("part", range(2))
+def test_many_lives_of_jobs_follow_the_model_on_postgres(part: int, postgres_server: PrivatePostgres) -> None:
+    lives(migrated(postgres_server, f"many_lives_{part}"), examples=50, steps=80)

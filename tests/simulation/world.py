@@ -9,10 +9,12 @@ from contextvars import Context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 from simulation import history
+from simulation.flowing import unmet
 from simulation.inline_sqlite import Fault, InlineDatabase, Server, Wire, dialect_of, filled
 from simulation.virtual_loop import STRAND, Process, Strand, VirtualLoop, context_of
 from windlass.assembly import WorkerOptions, make_worker
@@ -25,6 +27,7 @@ from windlass.profile import Profile
 from windlass.records import Neighbour, NewWorker
 from windlass.registry import Registry
 from windlass.stores.queries import Dialect
+from windlass.stores.sqlite import adapt
 from windlass.worker.plan import Parts
 from windlass.worker.worker import Worker
 
@@ -61,7 +64,10 @@ class World:
         filled(self.server.connection)
         history.watch(self.server.connection)
         self.judge = history.Judge(
-            now=self.loop.time, is_excused=self._is_excused, max_crashes=profile_crashes(profile)
+            now=self.loop.time,
+            is_excused=self._is_excused,
+            max_crashes=profile_crashes(profile),
+            age=lambda at: (adapt(self.server.now()) - at) / 1e6,
         )
         self.server.committed = self._judge
         self.violation: history.Violation | None = None
@@ -192,8 +198,15 @@ class World:
                 self.note(f"{process.name} {statement} {told}", change.job)
             try:
                 self.judge.see(change, statement, process.name)
+                if new["state"] == "running" and (old is None or old["state"] != "running"):
+                    self._refuse_early(change.job)
             except history.Violation as violation:
                 self.breaks(violation)
+
+    def _refuse_early(self, job: str) -> None:
+        why = unmet(self.server.connection, job)
+        if why is not None:
+            raise history.Violation("parents first", f"it started although {why}", job)
 
     def _is_excused(self, held: history.Holding, by: str) -> bool:
         process = self.processes[held.worker.rsplit("-", 1)[0]]
@@ -289,6 +302,21 @@ class HandlersLoop:
         return self.loop.create_task(coroutine)
 
 
+class SimulatedProcess:
+    """What the operating system says of a process; here it says the same of all, and saying it takes no time."""
+
+    pid = 0
+
+    def create_time(self) -> float:
+        return START.timestamp()
+
+    def cpu_percent(self) -> float:
+        return 0.0
+
+    def memory_info(self) -> Any:
+        return SimpleNamespace(rss=0)
+
+
 def no_transactions() -> Any:
     """Handlers here write no tables of their own."""
     raise AssertionError("no simulated handler opens a transaction")
@@ -317,6 +345,7 @@ class SimulatedWorker:
                 builder=Builder(world.profile, env),
                 settings=SETTINGS,
                 connect=connect,
+                schedules=tuple,
                 emit=emit,
                 env=env,
             )

@@ -1,0 +1,12 @@
+"""All that the cut matrix cuts: a noun brings its operations, and here they come together."""
+
+from __future__ import annotations
+
+from chaos.flow_operations import FLOWS
+from chaos.joined_operations import JOINED
+from chaos.limit_operations import LIMITS
+from chaos.operations import READING, WRITING
+from chaos.promoted_operations import PROMOTED
+from chaos.schedule_operations import LOCKS, SCHEDULES
+
+OPERATIONS = WRITING + READING + FLOWS + LIMITS + LOCKS + SCHEDULES + PROMOTED + JOINED
