@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from windlass.testing import PrivatePostgres
+
+# Tests that run side by side are given the width of a terminal; commands whose output is read by a program have none.
+os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="session")

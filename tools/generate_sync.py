@@ -1,4 +1,4 @@
-"""Writes the blocking twin of the client, `windlass/client/sync.py`.
+"""Writes the blocking twin of the client, a file a noun in `windlass/client/sync`.
 
 `--check` only tells whether it is current.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CLIENT = ROOT / "src/windlass/client"
-TARGET = CLIENT / "sync.py"
+TARGET = CLIENT / "sync"
 NOUNS = (
     ("jobs", "Jobs"),
     ("dead_letters", "DeadLetters"),
@@ -20,17 +20,66 @@ NOUNS = (
     ("workers", "Workers"),
     ("doctor", "Doctor"),
     ("overrides", "Overrides"),
+    ("flows", "Flows"),
+    ("limits", "Limits"),
+    ("signals", "Signals"),
+    ("quotas", "Quotas"),
+    ("schedules", "Schedules"),
+    ("locks", "Locks"),
 )
-NOT_FOR_PEOPLE = {"enqueue", "enqueue_alone", "enqueue_many_alone", "to_join", "spec_of"}
+NOT_FOR_PEOPLE = {
+    "add_routes",
+    "enqueue",
+    "enqueue_alone",
+    "enqueue_many_alone",
+    "spec_of",
+    "store",
+    "store_alone",
+    "to_join",
+}
 # A caller's transaction is joined in the caller's thread, so these are written by hand.
 IN_THE_CALLERS_THREAD = {"enqueue_by_name", "enqueue_many"}
 
-HEAD = '''"""The blocking twin of the client, for code without an event loop.
+NOUN = '''"""The blocking twin of the {noun}, for code without an event loop.
 
 Written by tools/generate_sync.py from the asynchronous one; do not edit.
 """
 
 from __future__ import annotations
+
+{imports}
+
+
+{body}
+'''
+
+WHOLE = '''"""The blocking twin of the client, for code without an event loop.
+
+Written by tools/generate_sync.py from the asynchronous one; do not edit.
+"""
+
+from __future__ import annotations
+
+from windlass.client.sync.app import App
+{imports}
+from windlass.client.sync_loop import SyncLoop
+
+
+class SyncClient:
+    """Every noun, by blocking calls; raises SyncOnLoop where an event loop runs."""
+
+    def __init__(self, app: App, loop: SyncLoop) -> None:
+{made}
+'''
+
+APP = '''"""What the blocking twin needs of an application.
+
+Written by tools/generate_sync.py; do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
 
 {imports}
 
@@ -43,39 +92,49 @@ class App(Protocol):
 
 
 def main() -> int:
-    """Write the file, or compare it."""
-    text = formatted(generate())
+    """Write the files, or compare them."""
+    files = {TARGET / f"{name}.py": formatted(text) for name, text in generate().items()}
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
-        if TARGET.read_text() != text:
-            print(f"{TARGET.relative_to(ROOT)} is out of date: run 'make fix'")
-            return 1
-        return 0
-    TARGET.write_text(text)
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is out of date: run 'make fix'")
+        return 1 if stale else 0
+    TARGET.mkdir(exist_ok=True)
+    for path in stale:
+        path.write_text(files[path])
     return 0
 
 
-def generate() -> str:
-    """The source of the twin."""
-    classes, imports = (
-        [],
-        {
-            "from typing import Any, Protocol",
-            "from windlass.client.joining import SyncEnqueuing",
-            "from windlass.client.sync_loop import SyncLoop",
-        },
-    )
-    for module, name in NOUNS:
-        tree = ast.parse((CLIENT / f"{module}.py").read_text())
-        imports |= used_imports(tree)
-        imports.add(f"from windlass.client.{module} import {name}")
-        found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-        classes.append(twin(module, found))
-    imports.add("from windlass.client.jobs import Page")
+def generate() -> dict[str, str]:
+    """The source of each file of the twin."""
+    nouns = {module: noun(module, name) for module, name in NOUNS}
+    homes = "\n".join(f"from windlass.client.{module} import {name}" for module, name in NOUNS)
     properties = "\n\n".join(
         f"    @property\n    def {module}(self) -> {name}: ..." for module, name in NOUNS
     )
-    head = HEAD.format(imports="\n".join(sorted(imports)), properties=properties)
-    return head + "\n\n" + "\n\n\n".join(classes) + "\n\n\n" + whole()
+    twins = "\n".join(f"from windlass.client.sync.{module} import Sync{name}" for module, name in NOUNS)
+    made = "\n".join(f"        self.{module} = Sync{name}(app, loop)" for module, name in NOUNS)
+    return {
+        "__init__": WHOLE.format(imports=twins, made=made),
+        "app": APP.format(imports=homes, properties=properties),
+        **nouns,
+    }
+
+
+def noun(module: str, name: str) -> str:
+    """The file of one noun."""
+    tree = ast.parse((CLIENT / f"{module}.py").read_text())
+    imports = used_imports(tree) | {
+        "from typing import Any",
+        "from windlass.client.joining import SyncEnqueuing",
+        "from windlass.client.sync.app import App",
+        "from windlass.client.sync_loop import SyncLoop",
+    }
+    local = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name != name]
+    imports |= {f"from windlass.client.{module} import {other}" for other in local if other != "App"}
+    found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    spoken = module.replace("_", " ")
+    return NOUN.format(noun=spoken, imports="\n".join(sorted(imports)), body=twin(module, found))
 
 
 def used_imports(tree: ast.Module) -> set[str]:
@@ -104,6 +163,7 @@ def method(module: str, node: ast.AsyncFunctionDef) -> str:
     arguments = node.args
     passed = [argument.arg for argument in arguments.args if argument.arg != "self"]
     passed += [f"{argument.arg}={argument.arg}" for argument in arguments.kwonlyargs]
+    passed += [f"**{arguments.kwarg.arg}"] if arguments.kwarg else []
     returns = ast.unparse(node.returns) if node.returns else "None"
     keyword = "" if returns == "None" else "return "
     doc = ast.get_docstring(node, clean=True) or ""
@@ -120,20 +180,11 @@ def method(module: str, node: ast.AsyncFunctionDef) -> str:
     )
 
 
-def whole() -> str:
-    """The class that holds all nouns."""
-    made = "\n".join(f"        self.{module} = Sync{name}(app, loop)" for module, name in NOUNS)
-    return (
-        'class SyncClient:\n    """Every noun, by blocking calls; raises SyncOnLoop where an event loop runs."""\n\n'
-        f"    def __init__(self, app: App, loop: SyncLoop) -> None:\n{made}\n"
-    )
-
-
 def formatted(text: str) -> str:
     """The text as the house formats it, without the imports it does not need."""
     for arguments in (["check", "--select", "F401,I", "--fix", "-q"], ["format", "-q"]):
         done = subprocess.run(
-            [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(TARGET), "-"],
+            [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(TARGET / "noun.py"), "-"],
             input=text,
             capture_output=True,
             text=True,

@@ -53,6 +53,19 @@ async def only_one_at_a_time() -> None:
     await send_mail.options(unique="digest", unique_for="1h").enqueue(to="list@example.org")
 
 
+async def quietly() -> None:
+    # Three changes within five seconds: one mail, to the last address.
+    for reader in ("a", "b", "c"):
+        debounced = send_mail.options(debounce="5s", key="address-changed-7")
+        await debounced.enqueue(to=f"{reader}@example.org")
+
+    # The first of every ten seconds; the others find it.
+    throttled = send_mail.options(throttle="1/10s", key="alert-7")
+    await throttled.enqueue(to="ops@example.org")
+    again = await throttled.enqueue(to="ops@example.org")
+    print("stored again" if again.is_new else "told already")
+
+
 async def many() -> None:
     readers = [f"reader{number}@example.org" for number in range(500)]
     jobs = await app.jobs.enqueue_many([send_mail.args(to=reader) for reader in readers])
@@ -79,7 +92,7 @@ async def cancel() -> None:
 
 
 async def main() -> None:
-    for step in (one, later, urgent, with_a_key, only_one_at_a_time, many, by_name, refused, cancel):
+    for step in (one, later, urgent, with_a_key, only_one_at_a_time, quietly, many, by_name, refused, cancel):
         await step()
     await app.close()
 

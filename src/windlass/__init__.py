@@ -7,24 +7,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from windlass.app import Windlass
     from windlass.backoff import Backoff
+    from windlass.batch import BatchItem
     from windlass.classify import ErrorClass, Rules
     from windlass.client.diagnosis import Finding, Severity
+    from windlass.client.flow_building import Flow, FlowHandle, Node, result_of
+    from windlass.client.schedules import BackFill
     from windlass.context import Context, current
     from windlass.errors import (
         AlreadySettled,
         Cancel,
         ClaimLost,
         FieldRefused,
+        FlowNotFound,
         Hopeless,
         IdempotencyMismatch,
         InvalidArguments,
         InvalidBatch,
         InvalidCursor,
+        InvalidFlow,
         InvalidJob,
         InvalidPayload,
         InvalidPolicy,
+        InvalidSchedule,
         InvalidSettings,
+        InvalidSignal,
         InvalidStep,
+        ItemFailed,
         JobCancelled,
         JobDead,
         JobFailed,
@@ -32,11 +40,16 @@ if TYPE_CHECKING:
         KeyTaken,
         LeaseUncertain,
         LetterChanged,
+        LockTaken,
         OutcomeUnknown,
+        QuotaExceeded,
         ResultTimeout,
         Retry,
         RetryAfter,
+        ScheduleNotFound,
         SchemaMismatch,
+        SignalRefused,
+        SignalTimeout,
         Snooze,
         StoreBusy,
         StoreConflict,
@@ -49,15 +62,21 @@ if TYPE_CHECKING:
         WrongDatabase,
         WrongState,
     )
+    from windlass.flows import FlowRecord
     from windlass.handle import JobHandle
     from windlass.handler import Handler, JobArgs
     from windlass.job import Attempt, Job, JobId, Progress, Step
+    from windlass.limits import Limit, Rate
     from windlass.logs import configure as configure_logging
     from windlass.policy import ClassRule
     from windlass.profile import PriorityScale, Profile
     from windlass.promotion import Promoted, References
     from windlass.records import DeadLetter, Decided, JobFilter, LetterFilter, LetterGroup
+    from windlass.schedule_records import HistoryEntry, Lock
+    from windlass.schedules import Schedule
+    from windlass.signals import Signal
     from windlass.states import State
+    from windlass.tasks import Tasks
     from windlass.transaction import SyncTransaction, Transaction
     from windlass.version import VERSION as __version__
     from windlass.worker.worker import Worker
@@ -65,7 +84,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AlreadySettled",
     "Attempt",
+    "BackFill",
     "Backoff",
+    "BatchItem",
     "Cancel",
     "ClaimLost",
     "ClassRule",
@@ -75,17 +96,26 @@ __all__ = [
     "ErrorClass",
     "FieldRefused",
     "Finding",
+    "Flow",
+    "FlowHandle",
+    "FlowNotFound",
+    "FlowRecord",
     "Handler",
+    "HistoryEntry",
     "Hopeless",
     "IdempotencyMismatch",
     "InvalidArguments",
     "InvalidBatch",
     "InvalidCursor",
+    "InvalidFlow",
     "InvalidJob",
     "InvalidPayload",
     "InvalidPolicy",
+    "InvalidSchedule",
     "InvalidSettings",
+    "InvalidSignal",
     "InvalidStep",
+    "ItemFailed",
     "Job",
     "JobArgs",
     "JobCancelled",
@@ -100,18 +130,29 @@ __all__ = [
     "LetterChanged",
     "LetterFilter",
     "LetterGroup",
+    "Limit",
+    "Lock",
+    "LockTaken",
+    "Node",
     "OutcomeUnknown",
     "PriorityScale",
     "Profile",
     "Progress",
     "Promoted",
+    "QuotaExceeded",
+    "Rate",
     "References",
     "ResultTimeout",
     "Retry",
     "RetryAfter",
     "Rules",
+    "Schedule",
+    "ScheduleNotFound",
     "SchemaMismatch",
     "Severity",
+    "Signal",
+    "SignalRefused",
+    "SignalTimeout",
     "Snooze",
     "State",
     "Step",
@@ -121,6 +162,7 @@ __all__ = [
     "StoreUnavailable",
     "SyncOnLoop",
     "SyncTransaction",
+    "Tasks",
     "Transaction",
     "TransactionTooLong",
     "UnknownKind",
@@ -132,29 +174,41 @@ __all__ = [
     "__version__",
     "configure_logging",
     "current",
+    "result_of",
 ]
 
 _HOMES = {
+    "windlass.tasks": ("Tasks",),
+    "windlass.schedules": ("Schedule",),
+    "windlass.schedule_records": ("HistoryEntry", "Lock"),
+    "windlass.client.schedules": ("BackFill",),
     "windlass.app": ("Windlass",),
     "windlass.backoff": ("Backoff",),
+    "windlass.batch": ("BatchItem",),
     "windlass.classify": ("ErrorClass", "Rules"),
     "windlass.client.diagnosis": ("Finding", "Severity"),
+    "windlass.client.flow_building": ("Flow", "FlowHandle", "Node", "result_of"),
     "windlass.context": ("Context", "current"),
     "windlass.errors": (
         "AlreadySettled",
         "Cancel",
         "ClaimLost",
         "FieldRefused",
+        "FlowNotFound",
         "Hopeless",
         "IdempotencyMismatch",
         "InvalidArguments",
         "InvalidBatch",
         "InvalidCursor",
+        "InvalidFlow",
         "InvalidJob",
         "InvalidPayload",
         "InvalidPolicy",
+        "InvalidSchedule",
         "InvalidSettings",
+        "InvalidSignal",
         "InvalidStep",
+        "ItemFailed",
         "JobCancelled",
         "JobDead",
         "JobFailed",
@@ -162,11 +216,16 @@ _HOMES = {
         "KeyTaken",
         "LeaseUncertain",
         "LetterChanged",
+        "LockTaken",
         "OutcomeUnknown",
+        "QuotaExceeded",
         "ResultTimeout",
         "Retry",
         "RetryAfter",
+        "ScheduleNotFound",
         "SchemaMismatch",
+        "SignalRefused",
+        "SignalTimeout",
         "Snooze",
         "StoreBusy",
         "StoreConflict",
@@ -179,14 +238,17 @@ _HOMES = {
         "WrongDatabase",
         "WrongState",
     ),
+    "windlass.flows": ("FlowRecord",),
     "windlass.handle": ("JobHandle",),
     "windlass.handler": ("Handler", "JobArgs"),
     "windlass.job": ("Attempt", "Job", "JobId", "Progress", "Step"),
     "windlass.logs": ("configure_logging",),
     "windlass.policy": ("ClassRule",),
     "windlass.profile": ("PriorityScale", "Profile"),
+    "windlass.limits": ("Limit", "Rate"),
     "windlass.promotion": ("Promoted", "References"),
     "windlass.records": ("DeadLetter", "Decided", "JobFilter", "LetterFilter", "LetterGroup"),
+    "windlass.signals": ("Signal",),
     "windlass.states": ("State",),
     "windlass.transaction": ("SyncTransaction", "Transaction"),
     "windlass.version": ("__version__",),

@@ -6,7 +6,6 @@ import asyncio
 import os
 import weakref
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterator,
     Awaitable,
     Callable,
@@ -17,36 +16,59 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Unpack, overload
+from uuid import UUID
 
+from windlass import codec
 from windlass.client.building import Builder
-from windlass.client.client import Client, make_client
+from windlass.client.code_schedules import CodeSchedules, H
 from windlass.client.dead_letters import DeadLetters
 from windlass.client.doctor import Doctor
+from windlass.client.flow_building import Flow
+from windlass.client.flows import Flows, make_flow
 from windlass.client.jobs import Jobs
 from windlass.client.joining import SyncEnqueuing
+from windlass.client.limits import Limits
+from windlass.client.locks import Locks
 from windlass.client.lookup import AppLookup
 from windlass.client.overrides import Overrides
 from windlass.client.promoted import PromotedFields
 from windlass.client.queues import Queues
+from windlass.client.quotas import Quotas
+from windlass.client.schedules import Schedules
+from windlass.client.scheduling import Timing
+from windlass.client.signals import Signals
 from windlass.client.sync import SyncClient
 from windlass.client.sync_loop import SyncLoop
 from windlass.client.workers import Workers
 from windlass.configuration import read_settings
+from windlass.context import Context
+from windlass.declaration import Declaration, KindFields
 from windlass.durations import Duration
 from windlass.env import SYSTEM, Env
 from windlass.events import Emit
 from windlass.handle import JobHandle
-from windlass.handler import AsyncHandler, C, JobDecorator, P, PlainHandler, R, job_decorator
+from windlass.handler import (
+    AsyncHandler,
+    BatchDecorator,
+    C,
+    JobDecorator,
+    P,
+    PlainHandler,
+    R,
+    batch_decorator,
+    job_decorator,
+)
+from windlass.limits import Limit, Rate, queue_limits
 from windlass.logs import log_event
+from windlass.opening import Also, Noun, Open, Opening, started_or_ended
 from windlass.options import JobOptions
-from windlass.policy import PolicyChange, PolicyFields
 from windlass.profile import DEFAULT, Profile
 from windlass.promotion import Promoted
-from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn, describe
+from windlass.registry import DEFAULT_QUEUE, HandlerSpec, Registry, RunsIn
 from windlass.settings import hide_password
 from windlass.sizes import Size
 
@@ -54,29 +76,6 @@ if TYPE_CHECKING:
     from windlass.connect import Connections
     from windlass.worker.desk import Completions
     from windlass.worker.worker import Worker
-
-
-@dataclass
-class _Open:
-    """What one event loop has open."""
-
-    connections: Connections
-    client: Client
-    ready: asyncio.Task[None] | None = None
-    secret: bytes | None = None
-    guard: AsyncGenerator[None, None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What `@app.job(…)` was given."""
-
-    kind: str | None
-    queue: str
-    policy: PolicyChange | None
-    runs_in: RunsIn | None
-    aliases: tuple[str, ...]
-    promote: Sequence[str | Promoted]
 
 
 class Windlass:
@@ -87,6 +86,33 @@ class Windlass:
     raises InvalidSettings. Making an application connects to nothing: connections are opened when first used, for
     each process and event loop its own.
     """
+
+    jobs = Noun[Jobs]()
+    """Enqueue, find, cancel and await jobs."""
+    dead_letters = Noun[DeadLetters]()
+    """Look at dead jobs, retry or resolve them."""
+    queues = Noun[Queues]()
+    """Pause and resume queues and kinds."""
+    workers = Noun[Workers]()
+    """See which workers live and what they know."""
+    doctor = Noun[Doctor]()
+    """Find what is wrong, and why a job does not run."""
+    overrides = Noun[Overrides]()
+    """Change numbers of queues and kinds while everything runs."""
+    limits = Noun[Limits]()
+    """See and change how many jobs run at the same time and start in a while."""
+    promoted = Noun[PromotedFields]()
+    """Make, check and fill the columns of promoted fields."""
+    flows = Noun[Flows]()
+    """See how far flows are, cancel the rest of one, run a part again."""
+    signals = Noun[Signals]()
+    """Send jobs what they wait for, and see what they have received."""
+    schedules = Noun[Schedules]()
+    """Create, change, pause and run schedules, and see what became of their fires."""
+    locks = Noun[Locks]()
+    """Take, release and look at locks."""
+    quotas = Noun[Quotas]()
+    """Say how many jobs of a tenant may wait."""
 
     def __init__(
         self,
@@ -103,10 +129,10 @@ class Windlass:
         self.registry = Registry()
         self.profile = profile
         self._builder = Builder(profile, env, self.settings.policy)
-        self._env, self._emit = env, emit
+        self._env, self._emit, self.code_schedules = env, emit, CodeSchedules(self._builder, env)
         self._clock: Callable[[], datetime] | None = None
-        self._also: Callable[[Connections], Awaitable[None]] | None = None
-        self._open: MutableMapping[asyncio.AbstractEventLoop, _Open] = weakref.WeakKeyDictionary()
+        self._also: Also | None = None
+        self._open: MutableMapping[asyncio.AbstractEventLoop, Open] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
         self._sync_loop = SyncLoop(self.close)
         self.sync = SyncClient(self, self._sync_loop)
@@ -137,7 +163,7 @@ class Windlass:
         runs_in: RunsIn | None = None,
         aliases: Sequence[str] = (),
         promote: Sequence[str | Promoted] = (),
-        **policy: Unpack[PolicyFields],
+        **policy: Unpack[KindFields],
     ) -> JobDecorator: ...
 
     def job(  # type: ignore[misc]  # the keywords of the last overload are checked there
@@ -154,74 +180,81 @@ class Windlass:
     ) -> Any:
         """Register a function as the handler of a kind.
 
-        The kind is the function's name unless given. Policy fields (`timeout`, `max_attempts`, `backoff`, …) become
-        the kind's own. `aliases` are former names whose jobs it still runs. `promote` names arguments that become
-        indexed columns.
+        The kind is the function's name unless given. Policy fields (`timeout`, `max_attempts`, `backoff`, …) and
+        limits (`limit`, `rate`, `ordered_by`, …) become the kind's own. `aliases` are former names whose jobs it
+        still runs. `promote` names arguments that become indexed columns.
         """
-        own = PolicyChange(dict(policy)) if policy else None
-        given = _Given(kind, queue, own, runs_in, tuple(aliases), promote)
-        decorate = job_decorator(lambda handler: self._register(handler, given), self)
+        given = Declaration(kind, queue, runs_in, tuple(aliases), promote, policy)
+        decorate = job_decorator(lambda function: self._register(given.describe(function)), self)
         return decorate if function is None else decorate(function)
 
-    def _register(self, function: Callable[..., Any], given: _Given) -> HandlerSpec:
-        spec = describe(
-            function,
-            kind=given.kind,
-            queue=given.queue,
-            policy=given.policy,
-            runs_in=given.runs_in,
-            aliases=given.aliases,
-            promote=given.promote,
-        )
+    def batch_job(
+        self,
+        *,
+        size: int,
+        wait: Duration = 0,
+        kind: str | None = None,
+        queue: str = DEFAULT_QUEUE,
+        aliases: Sequence[str] = (),
+        **policy: Unpack[KindFields],
+    ) -> BatchDecorator:
+        """Register a function that handles up to `size` jobs at once; the first waits so long for the others."""
+        given = Declaration(kind, queue, None, tuple(aliases), (), policy, batch=(size, wait))
+        return batch_decorator(lambda function: self._register(given.describe(function)), self)
+
+    def _register(self, spec: HandlerSpec) -> HandlerSpec:
         # Resolved once now, so that numbers that do not fit are refused where they were written.
         self._builder.policy_of(spec, spec.queue)
         return self.registry.add(spec)
 
+    def queue(
+        self,
+        name: str,
+        *,
+        limit: int | None = None,
+        rate: str | Rate | None = None,
+        per_worker: int | None = None,
+        fair: bool = False,
+        weights: Mapping[str, int] | None = None,
+    ) -> None:
+        """Limit a queue: how many of its jobs run at the same time, in all and on one worker, and start in a while.
+
+        In a `fair` queue tenants take turns, however many jobs each has waiting; one of weight 3 has three jobs in
+        each turn, others one.
+        """
+        limits = queue_limits(name, limit=limit, rate=rate, per_worker=per_worker)
+        self.registry.queues[codec.check_name("queue", name)] = limits
+        self.registry.share_fairly(name, weights, fair=fair)
+
+    def ceiling(self, limit: int) -> None:
+        """Limit how many jobs of this application run at the same time, everywhere and of all kinds."""
+        self.registry.ceiling = Limit(limit).most
+
+    def schedule(
+        self, cron: str | None = None, /, *, name: str | None = None, **asked: Unpack[Timing]
+    ) -> Callable[[H], H]:
+        """Let a handler's jobs be made at certain times: put `@app.schedule("0 3 * * *")` above `@app.job`."""
+        return self.code_schedules.decorator(name, cron, asked)
+
     def declare(
-        self, kind: str, *, queue: str = DEFAULT_QUEUE, promote: Sequence[str | Promoted] = ()
+        self,
+        kind: str,
+        *,
+        queue: str = DEFAULT_QUEUE,
+        promote: Sequence[str | Promoted] = (),
+        ordered_by: str | None = None,
     ) -> None:
         """Make known a kind that another program handles, so that it can be enqueued here by name."""
-        self.registry.declare(kind, queue=queue, promote=promote)
+        self.registry.declare(kind, queue=queue, promote=promote, ordered_by=ordered_by)
 
-    @property
-    def jobs(self) -> Jobs:
-        """Enqueue, find, cancel and await jobs."""
-        return self._here().client.jobs
-
-    @property
-    def dead_letters(self) -> DeadLetters:
-        """Look at dead jobs, retry or resolve them."""
-        return self._here().client.dead_letters
-
-    @property
-    def queues(self) -> Queues:
-        """Pause and resume queues and kinds."""
-        return self._here().client.queues
-
-    @property
-    def workers(self) -> Workers:
-        """See which workers live and what they know."""
-        return self._here().client.workers
-
-    @property
-    def doctor(self) -> Doctor:
-        """Find what is wrong, and why a job does not run."""
-        return self._here().client.doctor
-
-    @property
-    def overrides(self) -> Overrides:
-        """Change numbers of queues and kinds while everything runs."""
-        return self._here().client.overrides
-
-    @property
-    def promoted(self) -> PromotedFields:
-        """Make, check and fill the columns of promoted fields."""
-        return self._here().client.promoted
+    def flow(self, name: str = "", *, tenant: str = "", within: Context | None = None) -> Flow:
+        """An empty flow, to add jobs to and then enqueue; `within` adds them to the flow of the job that runs."""
+        return make_flow(self, self._builder, self._sync_loop, name, tenant=tenant, within=within)
 
     @property
     def connections(self) -> Connections:
         """What the running event loop has open."""
-        return self._here().connections
+        return self.here().connections
 
     def worker(
         self,
@@ -239,7 +272,6 @@ class Windlass:
     ) -> Worker:
         """A worker for this application's handlers; `await worker.run()` on the loop they are to run on."""
         from windlass.assembly import WorkerOptions, length, make_worker, process_limits
-        from windlass.connect import open_connections  # only where work begins
 
         self.settings.tell(self._emit)
         options = WorkerOptions(
@@ -258,8 +290,9 @@ class Windlass:
             registry=self.registry,
             builder=self._builder,
             settings=self.settings,
-            connect=lambda: open_connections(self.url, env=self._env, clock=self._clock),
+            connect=self._connect,
             completions=self.completions,
+            schedules=self.code_schedules.all,
             emit=self._emit,
             env=self._env,
         )
@@ -273,7 +306,7 @@ class Windlass:
         worker = self.worker(**options)
         task = asyncio.create_task(worker.run())
         try:
-            await _first(asyncio.to_thread(worker.started.wait, 30), task)
+            await started_or_ended(asyncio.to_thread(worker.started.wait, 30), task)
             yield worker
         finally:
             worker.stop()
@@ -300,10 +333,22 @@ class Windlass:
         finally:
             vars(self).update(kept)
 
+    async def signal(
+        self,
+        job: JobHandle[Any] | UUID | str,
+        name: str,
+        payload: Any = None,
+        *,
+        key: str | None = None,
+        by: str = "client",
+    ) -> bool:
+        """Send a job what its handler waits for; the same as `signals.send`."""
+        return await self.signals.send(job, name, payload, key=key, by=by)
+
     async def close(self) -> None:
         """Close what the running event loop has open."""
         if (held := self._open.pop(asyncio.get_running_loop(), None)) is not None:
-            await (_close(held) if held.guard is None else held.guard.aclose())
+            await held.close()
 
     def close_sync(self) -> None:
         """Close what blocking calls have opened; a program that does not is closed at its exit."""
@@ -320,7 +365,8 @@ class Windlass:
     def __repr__(self) -> str:
         return f"<Windlass {hide_password(self.url)}, {len(self.registry)} kinds>"
 
-    def _here(self) -> _Open:
+    def here(self) -> Open:
+        """What the running event loop has open."""
         if self._pid != os.getpid():
             # What was open before a fork belongs to the parent: it is forgotten, not closed.
             self._open, self._pid = weakref.WeakKeyDictionary(), os.getpid()
@@ -335,65 +381,20 @@ class Windlass:
 
         return open_completions(self.url, env=self._env, clock=self._clock, app=self)
 
-    def _make(self) -> _Open:
-        from windlass.connect import open_connections
+    def _connect(self) -> Connections:
+        from windlass.connect import open_connections  # only where work begins
 
-        connections = open_connections(self.url, env=self._env, clock=self._clock)
-        held: _Open
+        return open_connections(self.url, env=self._env, clock=self._clock)
 
-        async def ready() -> None:
-            if held.ready is None:
-                held.ready = asyncio.get_running_loop().create_task(self._prepare(held))
-            if not (held.ready.done() and held.ready.exception() is None):
-                await asyncio.shield(held.ready)
-
-        async def secret() -> bytes:
-            await ready()
-            held.secret = held.secret or await connections.secret()
-            return held.secret
-
-        client = make_client(
-            connections.stores_when(ready, "general", size=self.settings.client_connections),
-            connections.stores_when(ready, "enqueue").enqueuing,
-            connections.wakeups,
+    def _make(self) -> Open:
+        loop = asyncio.get_running_loop()
+        opening = Opening(
             registry=self.registry,
             builder=self._builder,
             lookup=AppLookup(self, lambda: self._sync_loop),
-            joiner=connections.joining(ready),
-            secret=secret,
+            size=self.settings.client_connections,
             env=self._env,
+            also=self._also,
+            forget=lambda: self._open.pop(loop, None),
         )
-        held = _Open(connections, client)
-        return held
-
-    async def _prepare(self, held: _Open) -> None:
-        try:
-            await held.connections.prepare()
-            if self._also is not None:
-                await self._also(held.connections)
-        except BaseException:
-            # Tried again by the next call: the database may be there by then.
-            held.ready = None
-            raise
-        held.guard = self._close_with_loop(held)
-        await anext(held.guard)
-
-    async def _close_with_loop(self, held: _Open) -> AsyncGenerator[None, None]:
-        # An event loop that ends finishes its asynchronous generators: that is how connections end with it.
-        try:
-            yield
-        finally:
-            # What is open points back at its loop, so the entry would keep both for ever.
-            self._open.pop(asyncio.get_running_loop(), None)
-            await _close(held)
-
-
-async def _close(held: _Open) -> None:
-    await held.client.close()
-    await held.connections.close()
-
-
-async def _first(started: Any, task: asyncio.Task[None]) -> None:
-    await asyncio.wait([asyncio.ensure_future(started), task], return_when=asyncio.FIRST_COMPLETED)
-    if task.done():
-        task.result()
+        return opening.open(self._connect())

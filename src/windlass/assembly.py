@@ -15,20 +15,27 @@ import msgspec
 import psutil
 
 from windlass.client.building import Builder
-from windlass.client.declaring import record_of
+from windlass.client.declaring import declarer, record_of
+from windlass.client.limit_numbers import limits_of, per_worker_of
 from windlass.client.numbers import Numbers
+from windlass.client.scheduling import Declared, declare
 from windlass.configuration import Settings
 from windlass.connect import Connections, open_connections
 from windlass.durations import Duration, duration
 from windlass.env import Env
 from windlass.errors import InvalidPolicy, InvalidSettings
 from windlass.events import Emit
+from windlass.fairness import Fair
 from windlass.job import Claim
+from windlass.limits import PairLimits
 from windlass.maintenance.archiver import Archiver
+from windlass.maintenance.follower import Follower
 from windlass.maintenance.loop import Maintenance
 from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
+from windlass.maintenance.releaser import Releaser
 from windlass.maintenance.rescuer import Rescuer
+from windlass.maintenance.scheduler import Scheduler
 from windlass.outcome import Outcome
 from windlass.policy import Policy, for_job, from_json, resolve
 from windlass.profile import DEFAULT
@@ -38,6 +45,7 @@ from windlass.settlement import Settlement, settle
 from windlass.sizes import Size, megabytes
 from windlass.stores.contract import Kinds, Stores
 from windlass.version import VERSION
+from windlass.wakeups.contract import SCHEDULES
 from windlass.worker.desk import Completions
 from windlass.worker.identity import boot_id, worker_id
 from windlass.worker.plan import Duties, Parts, Plan, Routes
@@ -78,13 +86,16 @@ def make_worker(
     settings: Settings,
     connect: Callable[[], Connections],
     completions: Callable[[], Completions],
+    schedules: Callable[[], Sequence[Declared]],
     emit: Emit,
     env: Env,
 ) -> Worker:
     """A worker that is ready to run; nothing is connected yet."""
     specs, numbers = _chosen(registry, options), Numbers(builder, emit)
     plan = _plan(options, specs, registry, numbers, builder, completions, env)
-    parts = partial(_connected, connect, specs, builder.general, numbers, settings, emit=emit, env=env)
+    parts = partial(
+        _connected, connect, specs, builder.general, numbers, settings, schedules, emit=emit, env=env
+    )
     return Worker(plan, parts, loop_factory=fast_loop(), emit=emit, env=env)
 
 
@@ -104,7 +115,8 @@ def _plan(
         describe=lambda name: _describe(name, specs, options, options.concurrency or general.concurrency),
         registry=registry,
         kinds=tuple(record_of(spec, policies[spec.kind], builder.profile) for spec in specs),
-        wanted=lambda routes: _wanted(specs, options.queues, routes, numbers),
+        wanted=lambda routes: _wanted(specs, options.queues, routes, numbers, registry),
+        per_queue=lambda: per_worker_of(registry, numbers.overrides),
         use_overrides=numbers.use,
         decide=lambda claim, outcome: _decide(claim, outcome, registry, numbers, env),
         rules=builder.profile.rules,
@@ -135,21 +147,39 @@ def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
 
 
 def _wanted(
-    specs: Sequence[HandlerSpec], queues: Iterable[str] | None, routes: Routes, numbers: Numbers
+    specs: Sequence[HandlerSpec],
+    queues: Iterable[str] | None,
+    routes: Routes,
+    numbers: Numbers,
+    registry: Registry,
 ) -> tuple[Wanted, ...]:
     pairs = {(spec.queue, name): spec for spec in specs for name in (spec.kind, *spec.aliases)}
     names = {name: spec for (_, name), spec in pairs.items()}
     pairs |= {(queue, kind): names[kind] for queue, kind in routes if kind in names}
     chosen = None if queues is None else frozenset(queues)
     return tuple(
-        _want(queue, kind, numbers.of(spec, queue))
+        _want(
+            queue,
+            kind,
+            numbers.of(spec, queue),
+            limits_of(spec, queue, registry, numbers.overrides),
+            registry.fair.get(queue),
+        )
         for (queue, kind), spec in sorted(pairs.items(), key=lambda pair: pair[0])
         if chosen is None or queue in chosen
     )
 
 
-def _want(queue: str, kind: str, policy: Policy) -> Wanted:
-    return Wanted(queue, kind, lease=policy.lease, timeout=policy.timeout, max_attempts=policy.max_attempts)
+def _want(queue: str, kind: str, policy: Policy, limits: PairLimits, fair: Fair | None) -> Wanted:
+    return Wanted(
+        queue,
+        kind,
+        lease=policy.lease,
+        timeout=policy.timeout,
+        max_attempts=policy.max_attempts,
+        limits=limits,
+        fair=fair,
+    )
 
 
 def _decide(claim: Claim, outcome: Outcome, registry: Registry, numbers: Numbers, env: Env) -> Settlement:
@@ -182,6 +212,7 @@ async def _parts(
     general: Policy,
     numbers: Numbers,
     settings: Settings,
+    schedules: Callable[[], Sequence[Declared]],
     *,
     emit: Emit,
     env: Env,
@@ -190,6 +221,8 @@ async def _parts(
     keeping = connections.stores("maintenance")
     # Before the first claim, so that no job runs by numbers that an operator has changed.
     numbers.use(await keeping.overrides.all())
+    if await declare(keeping, schedules(), by=declarer(), emit=emit, new_id=env.new_id):
+        connections.wakeups.send(SCHEDULES)
 
     lease = partial(numbers.longest_lease, specs)
 
@@ -203,6 +236,8 @@ async def _parts(
         beating=connections.stores("heartbeat").claims,
         steps=handling.steps,
         progress=handling.progress,
+        signals=handling.signals,
+        locks=handling.locks,
         workers=keeping.workers,
         kinds=keeping.kinds,
         wakeups=connections.wakeups,
@@ -264,10 +299,13 @@ def _duties(
     return Maintenance(
         stores.workers,
         stores.upkeep,
-        Promoter(stores.upkeep, connections.wakeups, emit=emit, env=env),
+        Promoter(stores.upkeep, stores.signals, stores.queues, connections.wakeups, emit=emit, env=env),
+        Releaser(stores.limits, connections.wakeups, emit=emit, env=env),
+        Scheduler(stores.schedules, stores.locks, connections.wakeups, emit=emit, env=env),
         rescuer,
         Archiver(stores.upkeep, general, every=settings.archive_every, emit=emit, env=env),
         Neighbours(stores.workers, rescuer, emit=emit, env=env),
+        Follower(stores.flows),
         worker_id=lambda: worker.id,
         vitals=worker.vitals,
         on_given_up=lambda: worker.replace_identity(stores.workers),

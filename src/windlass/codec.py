@@ -338,3 +338,16 @@ def _type_name(value: object) -> str:
 
 def _shown(text: str) -> str:
     return ascii(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…")
+
+
+def without(name: str, text: str | bytes) -> str | bytes:
+    """The JSON object without one of its names; a text that is no object stays as it is, for others to refuse."""
+    if isinstance(text, str) and name not in text:
+        return text
+    raw = text if isinstance(text, bytes) else text.encode()
+    try:
+        found = msgspec.json.decode(raw, type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        return text
+    found.pop(name, None)
+    return msgspec.json.encode(found)

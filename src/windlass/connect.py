@@ -13,9 +13,12 @@ import asyncpg
 
 from windlass.env import Env
 from windlass.errors import InvalidSettings, SchemaMismatch
+from windlass.flows import Followed
+from windlass.logs import log_event
 from windlass.promotion import Promotion
 from windlass.settings import hide_password
 from windlass.stores import migrate
+from windlass.stores.aftermath import Aftermath, Tell, tell_nobody
 from windlass.stores.audit import AuditStore
 from windlass.stores.claims import ClaimStore
 from windlass.stores.completing.completing import Completions
@@ -23,24 +26,30 @@ from windlass.stores.contract import Stores
 from windlass.stores.database import Database, Lane
 from windlass.stores.dead_letters import DeadLetterStore
 from windlass.stores.enqueuing import EnqueuingStore
+from windlass.stores.flows import FlowStore
 from windlass.stores.insights import InsightStore
 from windlass.stores.jobs import JobStore
 from windlass.stores.joining.joining import Home, Joining
 from windlass.stores.joining.postgres import PostgresHome
 from windlass.stores.joining.sqlite import SqliteHome
 from windlass.stores.kinds import KindStore
+from windlass.stores.limits import LimitStore
+from windlass.stores.locks import LockStore
 from windlass.stores.overrides import OverrideStore
 from windlass.stores.postgres import Postgres
 from windlass.stores.promoted import PromotedStore
 from windlass.stores.promoted import script as promoted_script
 from windlass.stores.queues import QueueStore
+from windlass.stores.quotas import QuotaStore
 from windlass.stores.ready import ReadyLane
+from windlass.stores.schedules import ScheduleStore
+from windlass.stores.signals import SignalStore
 from windlass.stores.sqlite import Sqlite
 from windlass.stores.sqlite_file import open_file
 from windlass.stores.steps import ProgressStore, StepStore
 from windlass.stores.upkeep import UpkeepStore
 from windlass.stores.workers import WorkerStore
-from windlass.wakeups.contract import Wakeups
+from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
 from windlass.wakeups.postgres import PostgresWakeups
 from windlass.wakeups.sqlite import SqliteWakeups
 
@@ -67,23 +76,30 @@ def open_database(url: str, *, clock: Callable[[], datetime] | None = None) -> D
             )
 
 
-def stores_on(lane: Lane) -> Stores:
-    """Every store, on the connections of one purpose."""
+def stores_on(lane: Lane, *, tell: Tell = tell_nobody) -> Stores:
+    """Every store, on the connections of one purpose; `tell` hears which jobs go on because others ended."""
+    after = Aftermath(lane, tell)
     return Stores(
         enqueuing=EnqueuingStore(lane),
-        claims=ClaimStore(lane),
-        jobs=JobStore(lane),
-        upkeep=UpkeepStore(lane),
-        dead_letters=DeadLetterStore(lane),
+        claims=ClaimStore(lane, after),
+        jobs=JobStore(lane, after),
+        upkeep=UpkeepStore(lane, after),
+        dead_letters=DeadLetterStore(lane, after),
         kinds=KindStore(lane),
         workers=WorkerStore(lane),
         queues=QueueStore(lane),
+        quotas=QuotaStore(lane),
         audit=AuditStore(lane),
         insights=InsightStore(lane),
         overrides=OverrideStore(lane),
         promoted=PromotedStore(lane),
         steps=StepStore(lane),
         progress=ProgressStore(lane),
+        flows=FlowStore(lane, after),
+        limits=LimitStore(lane),
+        schedules=ScheduleStore(lane),
+        locks=LockStore(lane),
+        signals=SignalStore(lane),
     )
 
 
@@ -117,11 +133,19 @@ class Connections:
 
     def stores(self, purpose: str, *, size: int = 1) -> Stores:
         """Every store, on the connections kept for one purpose."""
-        return stores_on(self.database.lane(purpose, size=size))
+        return stores_on(self.database.lane(purpose, size=size), tell=self._tell)
 
     def stores_when(self, ready: Callable[[], Awaitable[None]], purpose: str, *, size: int = 1) -> Stores:
         """The same, waiting for `ready` before every use."""
-        return stores_on(ReadyLane(self.database.lane(purpose, size=size), ready))
+        return stores_on(ReadyLane(self.database.lane(purpose, size=size), ready), tell=self._tell)
+
+    def _tell(self, followed: Followed) -> None:
+        if followed.problem is not None:
+            log_event("store.failed", doing="follow jobs that ended", error=followed.problem)
+        hints = {*map(queue_hint, followed.queues), *map(done_hint, followed.awaited)}
+        if hints:
+            # What is released may be due later.
+            self.wakeups.send(LATER, *sorted(hints))
 
     def joining(self, ready: Callable[[], Awaitable[None]]) -> Joining:
         """Store jobs inside transactions that callers opened on this database."""

@@ -10,15 +10,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar, cast, overload
 
 from windlass.desk import Desk, NoDesk
+from windlass.durations import Duration
 from windlass.error_text import safe_text
-from windlass.errors import Cancel, InvalidPayload, InvalidStep, SyncOnLoop, WindlassError
+from windlass.errors import Cancel, InvalidPayload, InvalidSignal, InvalidStep, SyncOnLoop, WindlassError
 from windlass.job import JobId, Progress
 from windlass.job_logs import job_log
+from windlass.locking import Locking
 from windlass.transaction import Transacting
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
+    from windlass.mailbox import Mailbox
     from windlass.steps import StepBook
 
 P = ParamSpec("P")
@@ -36,6 +39,7 @@ class Context:
         "_book",
         "_desk",
         "_log",
+        "_mailbox",
         "_now",
         "attempt",
         "correlation_id",
@@ -51,6 +55,7 @@ class Context:
     _book: StepBook
     _desk: Desk
     _log: BoundLogger
+    _mailbox: Mailbox
     _now: datetime
 
     def __init__(
@@ -150,6 +155,49 @@ class Context:
             raise SyncOnLoop("ctx.step_sync")
         return cast(R, self._book.run_sync(name, function, args, kwargs))
 
+    @overload
+    def wait_for(
+        self, name: str, *, timeout: Duration | None = None, type: type[R]
+    ) -> Coroutine[Any, Any, R]: ...
+
+    @overload
+    def wait_for(
+        self, name: str, *, timeout: Duration | None = None, type: Any = Any
+    ) -> Coroutine[Any, Any, Any]: ...
+
+    def wait_for(
+        self,
+        name: str,
+        *,
+        timeout: Duration | None = None,
+        type: Any = Any,  # noqa: A002  # the word that people know it by
+    ) -> Coroutine[Any, Any, Any]:
+        """Wait for something from outside: `await ctx.wait_for("approval", timeout="3d", type=Approval)`.
+
+        Returns the payload of a signal that has come. Otherwise the run ends here: the job is held without a slot, a
+        lease or a spent attempt, and when the signal comes, the handler starts from the top. Finished steps and
+        received signals then return what they returned before, so what must not repeat goes into a step.
+        Raises SignalTimeout when the time is over, InvalidSignal inside a step or a transaction and for a payload of
+        another type.
+        """
+        if _loop_runs():
+            return self._mailbox.wait_for(name, timeout, type)
+        raise InvalidSignal(
+            name, "no event loop runs here: use 'ctx.wait_for_sync(…)' in a handler that is not async"
+        )
+
+    def wait_for_sync(
+        self,
+        name: str,
+        *,
+        timeout: Duration | None = None,
+        type: Any = Any,  # noqa: A002  # the word that people know it by
+    ) -> Any:
+        """Do what `wait_for` does in a handler that is not async; its thread is free while the job waits."""
+        if _loop_runs():
+            raise SyncOnLoop("ctx.wait_for_sync")
+        return self._mailbox.wait_for_sync(name, timeout, type)
+
     def transaction(self, session: object = None) -> Transacting:
         """Complete the job in the transaction that also holds what the handler writes: both or neither.
 
@@ -163,6 +211,15 @@ class Context:
         """
         return Transacting(self._desk, session)
 
+    def lock(self, lock_id: str, ttl: Duration, *, keep: bool = False) -> Locking:
+        """Hold a lock while a block lasts: `async with ctx.lock("poll", ttl="10m")`, or `with` where nothing is async.
+
+        It is given back at the end; with `keep` only if the block fails, so that nobody does the same again until the
+        lock runs out. Raises LockTaken if somebody else holds it: let through, the job looks again later, and no
+        attempt is spent. A later attempt of the same job gets the lock that an earlier one left behind.
+        """
+        return Locking(self._desk, self.log, lock_id, ttl, keep=keep)
+
     def failed_in(self, error: BaseException) -> str | None:
         """The step out of which this error came; None if no step did."""
         return self._book.failed_in(error)
@@ -174,6 +231,10 @@ class Context:
                 from windlass.steps import StepBook
 
                 self._book = StepBook(self._desk, is_first_run=self.run == 1)
+            case "_mailbox":
+                from windlass.mailbox import Mailbox
+
+                self._mailbox = Mailbox(self._desk, running_step=lambda: self._book.running)
             case "_now":
                 self._now = self._desk.now()
             case "_log":

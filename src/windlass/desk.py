@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -13,6 +13,8 @@ from windlass import codec
 from windlass.env import SYSTEM
 from windlass.errors import InvalidPayload, InvalidSettings
 from windlass.job import NewStep, Progress
+from windlass.schedule_records import Lock, LockAnswer
+from windlass.signals import Mail
 from windlass.transaction import Ending
 
 T = TypeVar("T")
@@ -42,6 +44,22 @@ class Desk(Protocol):
 
     def refuse_steps(self, name: str) -> None:
         """Raise AlreadySettled or InvalidStep where no step can be done."""
+        ...
+
+    def mail(self) -> Future[Mail]:
+        """What the job has received by now, and which of its waits ran out of time."""
+        ...
+
+    def refuse_waits(self, name: str) -> None:
+        """Raise AlreadySettled or InvalidSignal where the run cannot end by waiting."""
+        ...
+
+    def lock(self, lock_id: str, ttl: timedelta) -> Future[LockAnswer]:
+        """Take a lock for this job; the answer tells who has it."""
+        ...
+
+    def unlock(self, lock: Lock) -> Future[bool]:
+        """Give a lock back; False when it was no longer held."""
         ...
 
     def transact(self, given: object, *, is_sync: bool) -> Ending:
@@ -85,6 +103,25 @@ class NoDesk:
     def ensure_lease(self) -> None: ...
 
     def refuse_steps(self, name: str) -> None: ...
+
+    def mail(self) -> Future[Mail]:
+        return at_once(Mail())
+
+    def refuse_waits(self, name: str) -> None:
+        raise InvalidSettings(
+            f"nobody runs this job, so it cannot wait for the signal {name!r}: "
+            "use windlass.testing to run the handler"
+        )
+
+    def lock(self, lock_id: str, ttl: timedelta) -> Future[LockAnswer]:
+        now = SYSTEM.wall()
+        held = Lock(
+            id=lock_id, tenant="", holder="nobody", job_id=None, fence=1, locked_at=now, expires_at=now + ttl
+        )
+        return at_once(LockAnswer(held, is_ours=True))
+
+    def unlock(self, lock: Lock) -> Future[bool]:
+        return at_once(True)
 
     def transact(self, given: object, *, is_sync: bool) -> Ending:
         raise InvalidSettings(

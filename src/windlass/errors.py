@@ -5,20 +5,28 @@ WindlassError
 │   ├── InvalidPayload         arguments or result cannot be kept as JSON
 │   ├── InvalidArguments       arguments do not fit the handler's signature
 │   ├── FieldRefused           a promoted field's value does not fit its column, or points at nothing
+│   ├── InvalidFlow            a flow's jobs and what they wait for do not fit together
+│   ├── QuotaExceeded          the tenant has as many jobs waiting as its quota allows; try again later
 │   ├── UnknownKind            no such kind is registered or known to the database
 │   └── IdempotencyMismatch    the key was used for a different job
+├── InvalidSchedule            an expression, time zone or option that no schedule can have
+├── ScheduleNotFound           no schedule has this name
 ├── InvalidPolicy              a number or option outside its range
 ├── InvalidSettings            configuration that cannot work
 ├── WrongState                 the job's state does not allow what was asked
 ├── LetterChanged              somebody else has changed the dead letter since it was read
 ├── KeyTaken                   another active job holds the unique key
 ├── JobNotFound                no job has this id
+├── FlowNotFound               no flow has this id
 ├── InvalidCursor              the search cursor was altered or is not ours
 ├── ClaimLost                  another worker holds the job now; nothing was written
 │   └── LeaseUncertain         the lease could not be renewed; another worker may hold the job soon
 ├── AlreadySettled             the handler's transaction has completed the job; it can say no more
 ├── TransactionTooLong         the handler's transaction kept SQLite's writer for too long; it is undone
 ├── InvalidStep                a step's name or result cannot be used; its job is dead
+├── InvalidSignal              a wait that cannot be, or a payload that is not what it waits for; its job is dead
+├── SignalRefused              the job has ended, or has received too much: the signal was not stored
+├── SignalTimeout              what the handler waited for did not come in time; its job is dead unless it catches this
 ├── JobFailed                  a waited-for job ended without a result
 │   ├── JobDead
 │   └── JobCancelled
@@ -38,6 +46,7 @@ EndOfAttempt
 ├── Retry(after=…)             failed; run again, if given after this delay
 ├── Hopeless                   failed; another attempt cannot help
 ├── Snooze(delay)              not failed; look again later, no attempt is spent
+│   └── LockTaken              somebody else holds the lock that was asked for
 └── Cancel(reason)             stop for good, nothing is wrong
 """
 
@@ -45,6 +54,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+
+from windlass.attempt_ends import Cancel as Cancel
+from windlass.attempt_ends import EndOfAttempt as EndOfAttempt
+from windlass.attempt_ends import Hopeless as Hopeless
+from windlass.attempt_ends import LockTaken as LockTaken
+from windlass.attempt_ends import Retry as Retry
+from windlass.attempt_ends import RetryAfter as RetryAfter
+from windlass.attempt_ends import Snooze as Snooze
 
 
 class WindlassError(Exception):
@@ -80,6 +97,10 @@ class InvalidBatch(InvalidJob):
         self.problems, self.total = dict(problems), total
 
 
+class InvalidFlow(InvalidJob):
+    """A flow cannot be stored: a circle, a parent that is not there, too many of them, or a place that is none."""
+
+
 class UnknownKind(InvalidJob):
     """No handler or declaration has this kind."""
 
@@ -100,6 +121,35 @@ class IdempotencyMismatch(InvalidJob):
             f"idempotency key {key!r} was already used for a different job: use a new key, or send the same job again"
         )
         self.key = key
+
+
+class InvalidSchedule(WindlassError):
+    """A schedule that cannot be; `position` counts the characters of its expression from 1."""
+
+    def __init__(self, expression: str, problem: str, *, position: int | None = None) -> None:
+        where = "" if position is None else f", at position {position}"
+        super().__init__(f"cannot schedule {expression!r}{where}: {problem}")
+        self.expression, self.problem, self.position = expression, problem, position
+
+
+class QuotaExceeded(InvalidJob):
+    """The tenant has as many jobs waiting as it may; enqueueing again works when some have run."""
+
+    def __init__(self, tenant: str, *, queue: str | None, most: int) -> None:
+        where = f" in the queue {queue!r}" if queue else ""
+        super().__init__(
+            f"tenant {tenant!r} may have {most:,} jobs waiting{where}, and these would be more: "
+            "enqueue again when some have run, or raise the quota with 'windlass quotas set'"
+        )
+        self.tenant, self.queue, self.most = tenant, queue, most
+
+
+class ScheduleNotFound(WindlassError):
+    """No schedule has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no schedule {name!r}: see 'windlass schedules list' for those there are")
+        self.name = name
 
 
 class InvalidPolicy(WindlassError):
@@ -153,6 +203,14 @@ class JobNotFound(WindlassError):
         self.job_id = job_id
 
 
+class FlowNotFound(WindlassError):
+    """No flow has this id; it may have gone with the last of its jobs."""
+
+    def __init__(self, flow_id: object) -> None:
+        super().__init__(f"no flow {flow_id}: the id is wrong, or retention has removed its jobs")
+        self.flow_id = flow_id
+
+
 class InvalidCursor(WindlassError):
     """The cursor was altered, belongs to another search, or is not one of ours."""
 
@@ -183,13 +241,18 @@ class LeaseUncertain(ClaimLost):
 
 
 class AlreadySettled(WindlassError):
-    """The job is completed by its handler's transaction: nothing can be written about it any more."""
+    """The job has its ending, by its handler's transaction or as an item of a batch: nothing more can be said of it."""
 
-    def __init__(self, job_id: object) -> None:
+    def __init__(self, job_id: object, problem: str | None = None) -> None:
         super().__init__(
-            f"job {job_id} was completed by ctx.transaction(): do this before the block, or inside of it"
+            f"job {job_id} "
+            + (problem or "was completed by ctx.transaction(): do this before the block, or inside of it")
         )
         self.job_id = job_id
+
+
+class ItemFailed(WindlassError):
+    """An item of a batch that its handler said has failed, or said nothing of."""
 
 
 class TransactionTooLong(WindlassError):
@@ -209,6 +272,41 @@ class InvalidStep(WindlassError):
     def __init__(self, name: object, problem: str) -> None:
         super().__init__(f"step {name!r}: {problem}")
         self.name, self.problem = name, problem
+
+
+class InvalidSignal(WindlassError):
+    """A wait for a signal cannot be, or its payload cannot be used; no other attempt would change that."""
+
+    def __init__(self, name: object, problem: str) -> None:
+        super().__init__(f"signal {name!r}: {problem}")
+        self.name, self.problem = name, problem
+
+
+class SignalRefused(WindlassError):
+    """The job takes no such signal; nothing was stored."""
+
+    def __init__(self, job_id: object, name: str, *, ended: str | None = None, most: int = 0) -> None:
+        if ended == "dead":
+            problem = "it is dead: retry it first, and signal it then"
+        elif ended is not None:
+            problem = f"it is {ended} and waits for nothing any more: check the id, or enqueue a new job"
+        else:
+            problem = (
+                f"it has received {most:,} signals of this name already: has its handler stopped waiting?"
+            )
+        super().__init__(f"cannot send the signal {name!r} to job {job_id}: {problem}")
+        self.job_id, self.name, self.ended = job_id, name, ended
+
+
+class SignalTimeout(WindlassError):
+    """The signal did not come in the time that the handler gave; the same in every later run of the job."""
+
+    def __init__(self, name: str, timeout: timedelta | None) -> None:
+        limit = "" if timeout is None else f" of {timeout.total_seconds():g} s"
+        super().__init__(
+            f"the signal {name!r} did not come within its time{limit}: catch SignalTimeout to go on without it"
+        )
+        self.name, self.timeout = name, timeout
 
 
 class JobFailed(WindlassError):
@@ -299,42 +397,3 @@ class SyncOnLoop(WindlassError):
     def __init__(self, call: str) -> None:
         super().__init__(f"{call} would block the running event loop: await the asynchronous twin instead")
         self.call = call
-
-
-class EndOfAttempt(Exception):
-    """Raised by handlers to end an attempt in another way than returning or failing."""
-
-
-class Retry(EndOfAttempt):
-    """The attempt failed; run it again, after `after` if given, otherwise by the policy's backoff."""
-
-    def __init__(self, message: str = "retry asked for", *, after: timedelta | None = None) -> None:
-        super().__init__(message)
-        self.after = after
-
-
-class RetryAfter(Retry):
-    """The attempt failed; run it again after this delay, as a server's Retry-After asks."""
-
-    def __init__(self, after: timedelta | float, message: str = "asked to retry later") -> None:
-        super().__init__(message, after=after if isinstance(after, timedelta) else timedelta(seconds=after))
-
-
-class Hopeless(EndOfAttempt):
-    """The attempt failed and no other attempt can help: the job is dead at once."""
-
-
-class Snooze(EndOfAttempt):
-    """Nothing failed: run again after `delay`, without spending an attempt."""
-
-    def __init__(self, delay: timedelta | float) -> None:
-        super().__init__("snoozed")
-        self.delay = delay if isinstance(delay, timedelta) else timedelta(seconds=delay)
-
-
-class Cancel(EndOfAttempt):
-    """Stop this job for good; nothing is wrong with it."""
-
-    def __init__(self, reason: str = "cancelled by its handler") -> None:
-        super().__init__(reason)
-        self.reason = reason

@@ -51,10 +51,33 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "job.expired": (Level.INFO, "Jobs were cancelled because nobody started them in time."),
     "job.late": (Level.WARNING, "Jobs were given up because their deadline has passed."),
     "jobs.promoted": (Level.DEBUG, "Scheduled jobs became available."),
+    "jobs.released": (Level.DEBUG, "Jobs that waited for a limit can go on."),
     "jobs.removed": (Level.INFO, "Old finished jobs were removed by retention."),
+    "schedule.fired": (Level.DEBUG, "A schedule's time has come, and its jobs are stored."),
+    "schedule.missed": (
+        Level.WARNING,
+        "Fires of a schedule were due while nobody looked, and do not become jobs of their own.",
+    ),
+    "schedule.failed": (Level.ERROR, "A schedule cannot fire; the error says why, and it is tried again."),
+    "schedule.refused": (
+        Level.ERROR,
+        "A schedule in code cannot be declared; the one that is stored counts.",
+    ),
+    "schedule.rules_differ": (
+        Level.WARNING,
+        "A schedule's next fire was computed with another edition of the time zones' rules.",
+    ),
     "claim.lost": (Level.WARNING, "A late result was refused, because the job is in other hands."),
     "claim.released": (Level.WARNING, "A claim whose reply was lost was given back."),
+    "outcome.refused": (
+        Level.ERROR,
+        "The database refuses to store what an attempt came to; the job fails, or it is tried again.",
+    ),
     "lease.failed": (Level.WARNING, "Leases could not be renewed; the worker claims no more until it can."),
+    "lease.uncertain": (
+        Level.WARNING,
+        "A handler that must not run twice is stopped: its lease was not renewed for too long.",
+    ),
     "lease.recovered": (Level.INFO, "Leases can be renewed again."),
     "rescue.postponed": (
         Level.WARNING,

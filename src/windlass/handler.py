@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
+from windlass.batch import BatchItem
 from windlass.context import Context, current
 from windlass.errors import InvalidSettings
 from windlass.handle import JobHandle
@@ -15,6 +16,7 @@ from windlass.registry import HandlerSpec
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+T = TypeVar("T")
 # A variable, because a plain Context here would also accept a first parameter annotated as object.
 C = TypeVar("C", bound=Context)
 
@@ -51,6 +53,11 @@ class BoundHandler(Generic[P, R_co]):
 
     def __init__(self, spec: HandlerSpec, enqueuer: Enqueuer, options: JobOptions) -> None:
         self.spec, self._enqueuer, self._options = spec, enqueuer, options
+
+    @property
+    def chosen(self) -> JobOptions:
+        """The options that its jobs get."""
+        return self._options
 
     def options(self, **options: Unpack[Options]) -> BoundHandler[P, R_co]:
         """Add to the options or replace some of them; the original keeps its own."""
@@ -91,6 +98,11 @@ class Handler(Generic[P, R_co]):
     def enqueuer(self) -> Enqueuer:
         """The application that it belongs to."""
         return self._bound._enqueuer
+
+    @property
+    def chosen(self) -> JobOptions:
+        """The options that its jobs get: none."""
+        return NO_OPTIONS
 
     @property
     def kind(self) -> str:
@@ -144,6 +156,26 @@ class PlainHandler(Handler[P, R_co]):
         return cast(R_co, super().__call__(*args, **kwargs))
 
 
+class BatchHandler(Handler[[T], Any]):
+    """A handler of many jobs at once: one value is enqueued at a time, and calling it takes a list of items."""
+
+    def __call__(self, items: Sequence[BatchItem[T]], /) -> Any:  # type: ignore[override]  # a job has one value
+        """Run the function itself, with items that a test has made."""
+        return self.__wrapped__(list(items))
+
+
+class BatchDecorator(Protocol):
+    """The type of `@app.batch_job(…)`: what one job is enqueued with is the type of the items."""
+
+    @overload
+    def __call__(
+        self, function: Callable[[list[BatchItem[T]]], Coroutine[Any, Any, None]], /
+    ) -> BatchHandler[T]: ...
+
+    @overload
+    def __call__(self, function: Callable[[list[BatchItem[T]]], None], /) -> BatchHandler[T]: ...
+
+
 class JobDecorator(Protocol):
     """The type of `@app.job(…)`: keeps the signature, without a first parameter annotated Context."""
 
@@ -172,3 +204,10 @@ def job_decorator(describe: Callable[[Callable[..., Any]], HandlerSpec], enqueue
         return AsyncHandler(spec, enqueuer) if spec.is_async else PlainHandler(spec, enqueuer)
 
     return cast(JobDecorator, decorate)
+
+
+def batch_decorator(
+    describe: Callable[[Callable[..., Any]], HandlerSpec], enqueuer: Enqueuer
+) -> BatchDecorator:
+    """Make a decorator that registers a function as a handler of batches."""
+    return cast(BatchDecorator, lambda function: BatchHandler(describe(function), enqueuer))

@@ -7,10 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, NewType
 from uuid import UUID
 
+from windlass.signals import Wait
 from windlass.states import FINISHED, State
 
 JobId = NewType("JobId", UUID)
 WorkerId = NewType("WorkerId", str)
+Guard = tuple[JobId, int]
+"""A job and the epoch under which it is held: what every write about an attempt names."""
 
 
 class NewJob(NamedTuple):
@@ -31,6 +34,7 @@ class NewJob(NamedTuple):
     delay: timedelta | None = None
     run_at: datetime | None = None
     held_for: str | None = None
+    wait: Wait | None = None
     tenant: str = ""
     name: str | None = None
     description: str | None = None
@@ -50,12 +54,16 @@ class NewJob(NamedTuple):
     idempotency_key: str | None = None
     unique_key: str | None = None
     unique_for: timedelta | None = None
+    debounce_key: str | None = None
+    longest_debounce: timedelta | None = None
     fingerprint: str | None = None
+    order_key: str | None = None
 
     @property
     def is_keyed(self) -> bool:
         """Whether storing it may find that the job exists already."""
-        return self.idempotency_key is not None or self.unique_key is not None
+        keys = (self.idempotency_key, self.unique_key, self.debounce_key)
+        return any(key is not None for key in keys)
 
 
 class Stored(NamedTuple):
@@ -89,6 +97,13 @@ class Claim(NamedTuple):
     correlation_id: str | None = None
     deadline: datetime | None = None
     worker: str = ""
+    limits: tuple[str, ...] = ()
+    """The limits of which it holds permits."""
+
+    @property
+    def guard(self) -> Guard:
+        """What tells this claim from all others, those of the same job as well."""
+        return self.id, self.epoch
 
     @property
     def is_last_attempt(self) -> bool:

@@ -34,12 +34,22 @@ class JobOptions:
     unique: str | bool | None = None
     """At most one unfinished job with this key; True makes the key from the arguments."""
     unique_for: Duration | None = None
+    debounce: Duration | None = None
+    """Wait until nothing more comes under `key` for so long; what comes replaces the arguments."""
+    debounce_limit: Duration | None = None
+    """But no longer than this in all; ten times `debounce` if left out."""
+    throttle: str | None = None
+    """At most one job of `key`, or of the kind, in each window: "1/10s"; others find the first one."""
     expires: Duration | datetime | None = None
     """Cancelled if it has not started by then."""
     deadline: Duration | datetime | None = None
     """Dead if it has not finished by then."""
     held_for: str | None = None
     """What a job waits for besides time."""
+    wait_for: str | None = None
+    """The signal that must come before the job runs."""
+    wait_timeout: Duration | None = None
+    """Run without the signal after this long; its handler's `ctx.wait_for` then raises SignalTimeout."""
     max_attempts: int | None = None
     max_crashes: int | None = None
     timeout: Duration | None = None
@@ -69,9 +79,14 @@ class Options(TypedDict, total=False):
     key: str | None
     unique: str | bool | None
     unique_for: Duration | None
+    debounce: Duration | None
+    debounce_limit: Duration | None
+    throttle: str | None
     expires: Duration | datetime | None
     deadline: Duration | datetime | None
     held_for: str | None
+    wait_for: str | None
+    wait_timeout: Duration | None
     max_attempts: int | None
     max_crashes: int | None
     timeout: Duration | None

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from windlass.signals import Wait
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
@@ -45,6 +47,13 @@ class Snoozed:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """The handler waits for a signal that has not come; it is run again when it has, or when its time is over."""
+
+    wait: Wait
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The job ends as cancelled: somebody asked, and the handler stopped, or the handler itself asked."""
 
@@ -70,4 +79,4 @@ class Crashed:
     was_alone: bool = False
 
 
-Outcome = Complete | Fail | Snoozed | Stopped | Released | Crashed
+Outcome = Complete | Fail | Snoozed | Waiting | Stopped | Released | Crashed

@@ -89,7 +89,6 @@ class Policy:
     keep_cancelled: timedelta | None = timedelta(days=7)
     keep_resolved: timedelta | None = timedelta(days=30)
     transaction_limit: timedelta = timedelta(seconds=2)
-    audit_every_transition: bool = False
     max_result_bytes: int = 1024 * 1024
     max_payload_bytes: int = 1024 * 1024
     concurrency: int = 5
@@ -138,7 +137,6 @@ class PolicyFields(TypedDict, total=False):
     keep_cancelled: Duration | None
     keep_resolved: Duration | None
     transaction_limit: Duration
-    audit_every_transition: bool
     max_result_bytes: int
     max_payload_bytes: int
     concurrency: int
@@ -358,7 +356,6 @@ CHECKS: Mapping[str, Check] = {
     "keep_cancelled": optional(length),
     "keep_resolved": optional(length),
     "transaction_limit": positive,
-    "audit_every_transition": flag,
     "max_result_bytes": whole(1, 1 << 30),
     "max_payload_bytes": whole(1, 1 << 30),
     "concurrency": whole(1, 10_000),

@@ -26,8 +26,6 @@ ABOUT: Mapping[str, str] = {
     "keep_cancelled": "how long cancelled jobs stay; none keeps them for good",
     "keep_resolved": "how long resolved jobs stay; none keeps them for good",
     "transaction_limit": "how long the block of `ctx.transaction()` may keep others from writing to SQLite",
-    "audit_every_transition": "reserved: whether the audit trail is to have every move "
-    "and not only failures and what people do",
     "max_result_bytes": "the largest result a handler may return",
     "max_payload_bytes": "the largest arguments a job may have",
     "concurrency": "how many handlers a worker runs at the same time",

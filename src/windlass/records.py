@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from windlass.fairness import Fair
 from windlass.job import Claim, JobId
+from windlass.limits import UNLIMITED, PairLimits
+from windlass.schedule_records import ScheduleLook
 from windlass.states import State
 
 
@@ -20,6 +23,9 @@ class Wanted:
     lease: timedelta
     timeout: timedelta
     max_attempts: int
+    limits: PairLimits = UNLIMITED
+    fair: Fair | None = None
+    """How the tenants of the queue take turns; None where jobs go by their turn alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,8 @@ class Settled:
     lost: frozenset[JobId] = frozenset()
     locked: frozenset[JobId] = frozenset()
     awaited: frozenset[JobId] = frozenset()
+    freed: frozenset[str] = frozenset()
+    """The queues where jobs can go on that waited for a permit of these; "*" for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,11 @@ class Look:
     has_expired: bool
     has_unstarted: bool
     has_late: bool
+    has_paused: bool = False
+    """Whether a paused tenant has jobs that could run."""
+    has_waiting_children: bool = False
+    has_parked: bool = False
+    token_in: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +121,7 @@ class Tick:
     now: datetime | None = None
     vicinity: Vicinity = Vicinity()
     look: Look | None = None
+    schedules: ScheduleLook | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,6 +298,7 @@ class KindRecord:
     updated_at: datetime | None = None
     conflict: dict[str, Any] | None = None
     promoted: dict[str, Any] | None = None
+    ordered_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,17 +349,6 @@ class Override:
     change: str
     set_at: datetime
     set_by: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
-    """A queue or a kind whose jobs are not claimed."""
-
-    queue: str | None
-    kind: str | None
-    paused_at: datetime
-    paused_by: str
     reason: str
 
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
 
-from windlass import codec
+from windlass import argument_schema, codec
+from windlass.batch import Batching
 from windlass.errors import InvalidArguments, InvalidPayload, InvalidSettings, UnknownKind
+from windlass.fairness import Fair, fair_queue
+from windlass.limits import (
+    NO_LIMITS,
+    KindLimits,
+    QueueLimits,
+    declared,
+    key_problem,
+    refuse_unknown,
+)
+from windlass.limits import fields as key_fields
 from windlass.policy import PolicyChange, to_json
 from windlass.promotion import Promoted, PromotedField, problem, refuse_disagreement, resolve
-from windlass.signature import Signature, read_signature
+from windlass.signature import Signature, decoder_for, read_batch_signature, read_signature
 
 RunsIn = Literal["loop", "thread", "process"]
 DEFAULT_QUEUE = "default"
@@ -36,6 +47,11 @@ class HandlerSpec:
     description: str = ""
     aliases: tuple[str, ...] = ()
     promoted: tuple[PromotedField, ...] = ()
+    limits: KindLimits = NO_LIMITS
+    batching: Batching | None = None
+    """Set where the function handles many jobs at once."""
+    arguments: Mapping[str, Any] | None = None
+    """The schema of what the handler takes, where another process has it and only that is known here."""
 
     @property
     def is_declared_only(self) -> bool:
@@ -67,6 +83,8 @@ class HandlerSpec:
         }
         if self.promoted:
             options["promoted"] = [str(field) for field in self.promoted]
+        if self.limits:
+            options["limits"] = str(self.limits)
         return codec.fingerprint(self.kind, "{}", options)
 
     @cached_property
@@ -79,31 +97,35 @@ class HandlerSpec:
 
         Raises InvalidArguments naming the field, or InvalidPayload for a value that JSON cannot hold.
         """
-        if self.signature is None:
-            if args:
-                raise InvalidArguments(self.kind, "a declared kind takes keyword arguments only")
-            text = codec.encode(dict(kwargs), limit_bytes=self._max_payload_bytes)
-            return self._promotable(text) if self.promoted else text
-        given = self._by_name(self.signature, args, kwargs)
+        given = self.by_name(args, kwargs)
         text = codec.encode(given, limit_bytes=self._max_payload_bytes)
-        self._check_types(self.signature, given, text)
-        return self._promotable(text) if self.promoted else text
+        if self.signature is not None:
+            self._check_types(self.signature, given, text)
+        elif self.arguments is not None:
+            self._read(argument_schema.reader_of(self.arguments), text)
+        return self._checked(text) if self.promoted or self.limits.templates else text
 
-    def _promotable(self, text: str) -> str:
-        """The arguments, if every promoted field among them fits its column."""
+    def _checked(self, text: str) -> str:
+        """The arguments, if every promoted field among them fits its column, and every key of a limit its bounds."""
         arguments = codec.decode(text)
+        odd = key_problem(self.limits, arguments)
+        if odd is not None:
+            raise InvalidArguments(self.kind, str(odd), field=odd.field)
         for promoted in self.promoted:
             wrong = problem(promoted, arguments.get(promoted.field))
             if wrong is not None:
                 raise InvalidArguments(self.kind, wrong, field=promoted.field)
         return text
 
-    def _by_name(
-        self, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by their names; raises InvalidArguments for one that the handler does not take."""
+        if self.signature is None:
+            if args:
+                raise InvalidArguments(self.kind, "a declared kind takes keyword arguments only")
+            return dict(kwargs)
         given = dict(kwargs)
         if args:
-            names = signature.positional
+            names = self.signature.positional
             if len(args) > len(names):
                 raise InvalidArguments(
                     self.kind, f"{len(args)} positional arguments given, it takes at most {len(names)}"
@@ -112,11 +134,39 @@ class HandlerSpec:
                 if name in given:
                     raise InvalidArguments(self.kind, "given twice, by position and by name", field=name)
                 given[name] = value
+        known = self.signature.names
         for name in given:
-            if name not in signature.names:
-                takes = f"it takes {', '.join(signature.names)}" if signature.names else "it takes none"
+            if name not in known:
+                takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise InvalidArguments(self.kind, f"unknown argument, {takes}", field=name)
         return given
+
+    def bind_open(self, given: Mapping[str, Any], open_names: Collection[str]) -> str:
+        """Do what `bind` does where some arguments are not known yet: those are not checked, all others are."""
+        needed = {one.field for one in self.promoted}.union(*map(key_fields, self.limits.templates))
+        for name in sorted(needed.intersection(open_names)):
+            why = "a promoted field or part of a limit's key must be known from the start"
+            raise InvalidArguments(self.kind, why, field=name)
+        if not open_names or (self.signature is None and self.arguments is None):
+            return self.bind((), given)
+        if self.signature is None:
+            return codec.encode(dict(given), limit_bytes=self._max_payload_bytes)
+        missing = set(self.signature.names) - set(given) - set(self.signature.defaults)
+        if missing:
+            raise InvalidArguments(self.kind, "required argument is missing", field=min(missing))
+        text = codec.encode(dict(given), limit_bytes=self._max_payload_bytes)
+        for name in sorted(set(given) - set(open_names)):
+            self._check_one(self.signature, name, given[name])
+        return text
+
+    def _check_one(self, signature: Signature, name: str, value: object) -> None:
+        if name in signature.text_names and not isinstance(value, str):
+            raise InvalidArguments(self.kind, f"Expected `str`, got `{type(value).__name__}`", field=name)
+        decoder = decoder_for(signature.annotations[name], f"{self.kind}: {name}")
+        try:
+            decoder.decode(codec.encode(value))
+        except msgspec.ValidationError as error:
+            raise InvalidArguments(self.kind, _problem_and_field(str(error))[0], field=name) from error
 
     def _check_types(self, signature: Signature, given: Mapping[str, Any], text: str) -> None:
         for name in signature.text_names:
@@ -124,12 +174,11 @@ class HandlerSpec:
             # A UUID or date would be written as text and so come back to the handler as another type.
             if not isinstance(value, str):
                 raise InvalidArguments(self.kind, f"Expected `str`, got `{type(value).__name__}`", field=name)
-        self._decode_arguments(signature, text)
+        self._read(signature.decoder, text)
 
-    def _decode_arguments(self, signature: Signature, text: str | bytes) -> msgspec.Struct:
+    def _read(self, decoder: msgspec.json.Decoder[Any], text: str | bytes) -> Any:
         try:
-            arguments: msgspec.Struct = signature.decoder.decode(text)
-            return arguments
+            return decoder.decode(text)
         except msgspec.ValidationError as error:
             problem, name = _problem_and_field(str(error))
             raise InvalidArguments(self.kind, problem, field=name) from error
@@ -139,11 +188,14 @@ class HandlerSpec:
     def unpack(self, text: str | bytes) -> dict[str, Any]:
         """Read stored arguments as the keyword arguments of the function, in its own types.
 
-        What the job was stored without is left to the function's defaults. Raises InvalidArguments.
+        What the job was stored without is left to the function's defaults. A reference time that the function does
+        not take is for its context alone. Raises InvalidArguments.
         """
         if self.signature is None:
             raise InvalidArguments(self.kind, "the kind is only declared here: no handler can take it")
-        return self.signature.to_keywords(self._decode_arguments(self.signature, text))
+        if "reference_time" not in self.signature.names:
+            text = codec.without("reference_time", text)
+        return self.signature.to_keywords(self._read(self.signature.decoder, text))
 
     def encode_result(self, value: object, *, limit_bytes: int = codec.MAX_BYTES) -> str | None:
         """Turn what the handler returned into JSON text; None stays None. Raises InvalidPayload."""
@@ -170,6 +222,8 @@ def describe(
     runs_in: RunsIn | None = None,
     aliases: tuple[str, ...] = (),
     promote: Sequence[str | Promoted] = (),
+    limits: KindLimits = NO_LIMITS,
+    batching: Batching | None = None,
     names: Mapping[str, Any] | None = None,
 ) -> HandlerSpec:
     """Read a function as a handler; raises InvalidSettings if it cannot be one.
@@ -177,36 +231,59 @@ def describe(
     `names` resolves annotations that the function's module does not know, such as local classes.
     """
     kind = codec.check_name("kind", kind if kind is not None else getattr(function, "__name__", ""))
-    signature = read_signature(function, names=names)
-    if runs_in is None:
-        runs_in = "loop" if signature.is_async else "thread"
-    elif runs_in == "loop" and not signature.is_async:
-        raise InvalidSettings(
-            f"{kind!r} cannot run in the loop: a plain function would block it; use a thread"
-        )
-    elif runs_in == "thread" and signature.is_async:
-        raise InvalidSettings(
-            f"{kind!r} cannot run in a thread: an async function needs the loop or a process"
-        )
+    read = read_signature if batching is None else read_batch_signature
+    signature = read(function, names=names)
+    refuse_unknown(kind, limits, signature.names, signature.defaults)
     return HandlerSpec(
         kind=kind,
         queue=codec.check_name("queue", queue),
         function=function,
         signature=signature,
         policy=policy,
-        runs_in=runs_in,
+        runs_in=_place(kind, runs_in, signature, batching),
         description=_first_line(function.__doc__),
         aliases=tuple(codec.check_name("aliases", alias) for alias in aliases),
         promoted=resolve(kind, promote, signature.annotations) if promote else (),
+        limits=limits,
+        batching=batching,
     )
+
+
+def _place(kind: str, asked: RunsIn | None, signature: Signature, batching: Batching | None) -> RunsIn:
+    """Where the function runs; raises InvalidSettings where it cannot."""
+    if asked is None:
+        return "loop" if signature.is_async else "thread"
+    if asked == "loop" and not signature.is_async:
+        raise InvalidSettings(
+            f"{kind!r} cannot run in the loop: a plain function would block it; use a thread"
+        )
+    if asked == "thread" and signature.is_async:
+        raise InvalidSettings(
+            f"{kind!r} cannot run in a thread: an async function needs the loop or a process"
+        )
+    if asked == "process" and batching is not None:
+        raise InvalidSettings(f"{kind!r} cannot run in a process: a batch is handled in the loop or a thread")
+    return asked
 
 
 @dataclass
 class Registry:
-    """The kinds of one application, found by name or by a retired name."""
+    """The kinds of one application, found by name or by a retired name, and the limits of its queues."""
 
     _by_kind: dict[str, HandlerSpec] = field(default_factory=dict)
     _by_name: dict[str, HandlerSpec] = field(default_factory=dict)
+    queues: dict[str, QueueLimits] = field(default_factory=dict)
+    ceiling: int | None = None
+    fair: dict[str, Fair] = field(default_factory=dict)
+    """The queues whose tenants take turns."""
+
+    def share_fairly(self, queue: str, weights: Mapping[str, int] | None, *, fair: bool) -> None:
+        """Let the tenants of a queue take turns, or no longer."""
+        if weights and not fair:
+            raise InvalidSettings(f"queue {queue!r} has weights, which only count with fair=True")
+        self.fair.pop(queue, None)
+        if fair:
+            self.fair[queue] = fair_queue(queue, weights)
 
     def add(self, spec: HandlerSpec) -> HandlerSpec:
         """Register a kind; raises InvalidSettings if one of its names is taken."""
@@ -231,11 +308,12 @@ class Registry:
         queue: str = DEFAULT_QUEUE,
         policy: PolicyChange | None = None,
         promote: Sequence[str | Promoted] = (),
+        ordered_by: str | None = None,
     ) -> HandlerSpec:
         """Make known a kind that another process handles, so that it can be enqueued here."""
         kind, queue = codec.check_name("kind", kind), codec.check_name("queue", queue)
-        promoted = resolve(kind, promote, None)
-        return self.add(HandlerSpec(kind=kind, queue=queue, policy=policy, promoted=promoted))
+        promoted, limits = resolve(kind, promote, None), declared(kind, {"ordered_by": ordered_by})
+        return self.add(HandlerSpec(kind=kind, queue=queue, policy=policy, promoted=promoted, limits=limits))
 
     def get(self, kind: str) -> HandlerSpec:
         """The kind of this name or retired name; raises UnknownKind with the nearest names."""

@@ -8,8 +8,9 @@ from typing import assert_never
 
 from windlass.classify import LONGEST_RETRY_AFTER, ErrorClass
 from windlass.job import Claim
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped, Waiting
 from windlass.policy import ClassRule, Policy
+from windlass.signals import Wait, held_reason
 from windlass.states import State
 
 EXHAUSTED = "exhausted"
@@ -37,6 +38,8 @@ class Settlement:
     timeout: timedelta | None = None
     max_attempts: int | None = None
     attempt_status: str = "completed"
+    wait: Wait | None = None
+    """The signal that the job is held for."""
 
 
 def settle(
@@ -56,10 +59,14 @@ def settle(
             return _after_failure(claim, outcome, policy, chance=chance, cancel_requested=cancel_requested)
         case Crashed():
             return _after_crash(claim, outcome, policy, chance=chance, cancel_requested=cancel_requested)
-        case Snoozed() | Released() if cancel_requested:
+        case Snoozed() | Waiting() | Released() if cancel_requested:
             return Settlement(State.CANCELLED, reason=CANCEL_REQUESTED, attempt_status="cancelled")
         case Snoozed(delay):
             return Settlement(State.SCHEDULED, run_in=delay, refund=1, attempt_status="snoozed")
+        case Waiting(wait):
+            return Settlement(
+                State.HELD, reason=held_reason(wait.name), refund=1, attempt_status="snoozed", wait=wait
+            )
         case Released():
             # Proves nothing about a suspect: it may not have reached the place that kills workers.
             return Settlement(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import collections.abc
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
+from windlass.batch import BatchItem
 from windlass.context import Context
 from windlass.errors import InvalidSettings
 
@@ -86,6 +88,36 @@ def read_signature(function: Callable[..., Any], *, names: Mapping[str, Any] | N
         result_type=result_type,
         result_decoder=decoder_for(result_type, f"{label} cannot be a handler: its result"),
     )
+
+
+def read_batch_signature(
+    function: Callable[..., Any], *, names: Mapping[str, Any] | None = None
+) -> Signature:
+    """Read a function that handles many jobs at once: each job takes one argument, `item`, of the items' type."""
+    label = getattr(function, "__qualname__", repr(function))
+    hints = _resolved_hints(function, label, dict(names or {}))
+    parameters = list(inspect.signature(function).parameters)
+    item_type = _item_type(hints.get(parameters[0])) if len(parameters) == 1 else None
+    if item_type is None:
+        raise InvalidSettings(
+            f"{label} cannot handle batches: it takes exactly one parameter, annotated list[BatchItem[…]] with the "
+            "type of what one job is enqueued with"
+        )
+
+    def one(item: Any) -> Any: ...
+
+    one.__qualname__, one.__annotations__ = label, {"item": item_type[0], "return": Any}
+    return replace(read_signature(one), is_async=inspect.iscoroutinefunction(function))
+
+
+def _item_type(hint: object) -> tuple[Any] | None:
+    """The type of one item of `list[BatchItem[…]]`; None for anything else."""
+    if typing.get_origin(hint) not in (list, collections.abc.Sequence):
+        return None
+    (inner,) = typing.get_args(hint)
+    if inner is BatchItem:
+        return (Any,)
+    return (typing.get_args(inner)[0],) if typing.get_origin(inner) is BatchItem else None
 
 
 def _resolved_hints(function: Callable[..., Any], label: str, names: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ class StepBook:
         # A job that has never run before cannot have finished a step, so nobody has to be asked.
         self._results: Mapping[str, str | None] | None = {} if is_first_run else None
         self._begun: set[str] = set()
+        self._running: list[str] = []
         self._failed: tuple[str, BaseException] | None = None
 
     async def run(
@@ -42,6 +43,7 @@ class StepBook:
         if name in results:
             return _decoded(name, results[name], decoder)
         started = self._desk.monotonic()
+        self._running.append(name)
         try:
             value = function(*args, **kwargs)
             if inspect.isawaitable(value):
@@ -49,6 +51,8 @@ class StepBook:
         except BaseException as error:
             self._failed = (name, error)
             raise
+        finally:
+            self._running.remove(name)
         step = self._finished(name, position, value, started)
         await asyncio.wrap_future(self._desk.save(step))
         return _decoded(name, step.result, decoder)
@@ -64,17 +68,25 @@ class StepBook:
         if name in self._results:
             return _decoded(name, self._results[name], decoder)
         started = self._desk.monotonic()
+        self._running.append(name)
         try:
             value = function(*args, **kwargs)
         except BaseException as error:
             self._failed = (name, error)
             raise
+        finally:
+            self._running.remove(name)
         if inspect.iscoroutine(value):
             value.close()
             raise InvalidStep(name, "its function is async: use 'await ctx.step(…)' in an async handler")
         step = self._finished(name, position, value, started)
         self._desk.save(step).result()
         return _decoded(name, step.result, decoder)
+
+    @property
+    def running(self) -> str | None:
+        """A step whose function is at work now."""
+        return self._running[-1] if self._running else None
 
     def failed_in(self, error: BaseException) -> str | None:
         """The step out of which this error came, or the one that led to it; None if no step did."""

@@ -16,8 +16,16 @@ TABLES = (
     "workers",
     "leaders",
     "pauses",
+    "tenant_pauses",
+    "quotas",
+    "debounces",
     "overrides",
+    "limits",
+    "permits",
+    "schedules",
+    "locks",
     "audit",
+    "flows",
 )
 
 

@@ -83,7 +83,7 @@ async def test_an_attempt_cannot_end_before_it_began(store: Store, database: Dat
 async def test_a_pause_is_of_a_queue_or_of_a_kind(database: Database) -> None:
     with pytest.raises(StoreError, match="queue_or_kind"):
         await database.lane("test").fetch(
-            "queues/pause", queue="mail", kind="report", by="ann", reason="both"
+            "queues/pause", queue="mail", kind="report", by="ann", reason="both", until=None, length=None
         )
 
 

@@ -49,5 +49,5 @@ class Forgetful:
     async def fetch(self, name: str, /, **values: object) -> object:
         return await self._lane.fetch(name, **values)
 
-    async def fetch_each(self, name: str, rows: object, /) -> object:
-        return [] if name.startswith("jobs/enqueue") else await self._lane.fetch_each(name, rows)
+    async def fetch_each(self, name: str, rows: object, /, **same: object) -> object:
+        return [] if name.startswith("jobs/enqueue") else await self._lane.fetch_each(name, rows, **same)

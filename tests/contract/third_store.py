@@ -72,9 +72,11 @@ class Ledger:
         statement = self.dialect.statement(name)
         found: list[Row] = []
         try:
-            for row in rows:
-                each = json.dumps([[stored(row[column]) for column in statement.columns]])
-                given = {**row, "clock": self._clock(), "rows": each}
+            # What takes sets of values takes all of them at once: some statements are about the whole of them.
+            sets = [rows] if statement.columns and rows else [[row] for row in rows]
+            for together in sets:
+                each = json.dumps([[stored(row[column]) for column in statement.columns] for row in together])
+                given = {**together[0], "clock": self._clock(), "rows": each}
                 bound = {value: stored(given[value]) for value in statement.values}
                 found += [dict(record) for record in self._driver.execute(statement.sql, bound).fetchall()]
         except sqlite3.IntegrityError as error:
@@ -96,8 +98,8 @@ class LedgerConnection:
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         return self._database.run(name, [values])
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
-        return self._database.run(name, rows)
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
+        return self._database.run(name, [{**same, **row} for row in rows])
 
 
 class LedgerLane:
@@ -109,9 +111,9 @@ class LedgerLane:
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         return await self.fetch_each(name, [values])
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         async with self._database.transaction() as connection:
-            return await connection.fetch_each(name, rows)
+            return await connection.fetch_each(name, rows, **same)
 
     def transaction(self) -> Any:
         return self._database.transaction()

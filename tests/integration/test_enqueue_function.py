@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -15,7 +16,7 @@ import msgspec
 import pytest
 
 from windlass import codec
-from windlass.policy import change, to_json
+from windlass.policy import Policy, change, to_json
 from windlass.records import KindRecord
 from windlass.registry import describe
 from windlass.stores.kinds import KindStore
@@ -521,6 +522,14 @@ async def test_fingerprints_equal_those_of_the_client(connection: Connection, ar
     computed = await connection.fetchval("SELECT windlass.fingerprint($1::text::jsonb)", json.dumps(given))
 
     assert computed == codec.fingerprint("anything", json.dumps(args), {**options, "delay": 5})
+
+
+async def test_the_database_knows_every_field_that_a_policy_has(connection: Connection) -> None:
+    known = await connection.fetchval("SELECT windlass.policy_schema() -> 'properties'")
+
+    assert {name.removesuffix("_seconds") for name in json.loads(known)} == {
+        field.name for field in dataclasses.fields(Policy)
+    }
 
 
 async def test_a_policy_as_the_client_writes_it_is_accepted(connection: Connection) -> None:

@@ -211,6 +211,14 @@ CROSS JOIN generate_series(0, 40) AS n
 WHERE state = 'dead'
 """
 
+# Waits of every held job, a few of which are over.
+WAITS = """
+INSERT INTO windlass.waits (job_id, name, number, position, is_open, waiting_since, times_out_at)
+SELECT id, 'go', 1, 1, TRUE, now(), now() + (row_number() OVER (ORDER BY id) - 500) * interval '1 min'
+FROM windlass.jobs
+WHERE state = 'held'
+"""
+
 # What the planner believes, without another fill. An ANALYZE of empty tables leaves no statistics and zero rows.
 FORGET = """
 DELETE FROM pg_statistic
@@ -242,6 +250,7 @@ async def prepare(server: PrivatePostgres, *, finished: int) -> dict[str, str]:
     await fill(driver, crowd())
     await driver.execute(WORKERS)
     await driver.execute(LETTERS)
+    await driver.execute(WAITS)
     await driver.close()
     copies = {name: f"{base}_{name}" for name in STATISTICS}
     for name, copy in copies.items():
@@ -346,7 +355,7 @@ async def settlement_values(tables: Tables) -> dict[str, Any]:
 
 def enqueue_values() -> dict[str, Any]:
     jobs = [
-        enqueuing._values(NewJob(id=JobId(uuid.uuid4()), kind="report", queue="default", args="{}"))
+        enqueuing.values_of(NewJob(id=JobId(uuid.uuid4()), kind="report", queue="default", args="{}"))
         for _ in range(BATCH)
     ]
     return {name: [job[name] for job in jobs] for name in jobs[0]}
@@ -373,7 +382,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return {**asked, "cause": ["a" * 64] * len(asked["job_id"])}
         case "jobs/seize":
             return {**await guards(tables), "hold_for": [MINUTE] * BATCH}
-        case "jobs/honour_cancel":
+        case "jobs/honour_cancel" | "jobs/expire" | "jobs/miss_deadline":
             return {"job_id": await ids_of(tables, "available")}
         case "jobs/enqueue":
             return enqueue_values()
@@ -391,7 +400,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return {"after": NIL, "limit": BATCH}
         case "jobs/delete_finished":
             return {"ids": await ids_of(tables, "dead"), "finished_before": datetime.now(UTC)}
-        case "jobs/get" | "jobs/ending":
+        case "jobs/get" | "jobs/ending" | "signals/addressee" | "signals/mail":
             return {"id": (await ids_of(tables, "available", 1))[0]}
         case "dead_letters/open":
             return {"kind": None, "queue": None, "tenant": None, "fingerprint": None, "limit": BATCH}
@@ -432,14 +441,19 @@ HOT: dict[str, tuple[set[str], int]] = {
     "jobs/of_worker": ({"jobs_running"}, RUNNING // 10),
     "jobs/cancel_requests": ({"jobs_running"}, RUNNING // 10),
     "jobs/strays": ({"jobs_running"}, RUNNING // 10),
-    "jobs/look": ({"jobs_due", "jobs_running", "jobs_expiring", "jobs_deadline"}, 2 * RUNNING),
-    "jobs/expire": ({"jobs_expiring", "jobs_pkey"}, 3 * BATCH),
-    "jobs/miss_deadline": ({"jobs_deadline", "jobs_pkey"}, 3 * BATCH),
+    "jobs/look": ({"jobs_due", "jobs_running", "jobs_expiring", "jobs_deadline", "waits_due"}, 2 * RUNNING),
+    "jobs/unstarted": ({"jobs_expiring"}, 2 * BATCH),
+    "jobs/expire": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/late": ({"jobs_deadline"}, 2 * BATCH),
+    "jobs/miss_deadline": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/by_age": ({"jobs_pkey"}, BATCH),
     "jobs/delete_finished": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/get": ({"jobs_pkey"}, 1),
     "jobs/ending": ({"jobs_pkey"}, 1),
-    "jobs/next_due": ({"jobs_due"}, 1),
+    "jobs/next_due": ({"jobs_due", "waits_due"}, 1),
+    "signals/late": ({"waits_due", "jobs_pkey"}, 2 * BATCH),
+    "signals/addressee": ({"jobs_pkey"}, 1),
+    "signals/mail": ({"waits_pkey"}, 0),
     "keys/find_active": ({"jobs_unique_active"}, 1),
     "dead_letters/record": ({"jobs_pkey"}, 2 * BATCH),
     "dead_letters/open": ({"dead_letters_open"}, 0),

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from windlass import Backoff, Cancel, Context, Snooze, Windlass, current
+from windlass import Backoff, Cancel, Context, SignalTimeout, Snooze, Windlass, current
 
 app = Windlass(os.environ["PROCESS_JOBS_URL"])
 # A large application takes its time to import, in each process anew.
@@ -146,6 +146,20 @@ def step_by_step(ctx: Context, folder: str) -> list[int]:
         done.append(ctx.step_sync(f"part {number}", part, number))
         ctx.progress(number, 3, f"part {number}")
     return done
+
+
+@app.job(runs_in="process", **quick)
+def wait_blocking(ctx: Context) -> list[int]:
+    return [ctx.wait_for_sync("number", type=int), ctx.wait_for_sync("number", type=int), ctx.run]
+
+
+@app.job(runs_in="process", **quick)
+async def wait_or_not(ctx: Context) -> str:
+    try:
+        await ctx.wait_for("never", timeout="100ms")
+    except SignalTimeout as error:
+        return error.name
+    return "came"
 
 
 @app.job(runs_in="process", max_attempts=1, **quick)

@@ -21,7 +21,7 @@ import asyncpg
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
-from windlass import Backoff, Context, Windlass, assembly
+from windlass import Backoff, Context, Hopeless, Windlass, assembly
 from windlass.maintenance.loop import Maintenance
 from windlass.stores import postgres
 from windlass.stores.completing import certainty
@@ -47,6 +47,16 @@ def application(settings: Settings) -> Windlass:
         journal.write("start", ctx)
         journal.write("end", ctx)
         return n
+
+    @app.job(**numbers, max_attempts=50, max_crashes=50)
+    async def node(ctx: Context, how: str, value: int, inputs: list[Any] | None = None) -> dict[str, int]:
+        """Part of a random flow; killed workers must not count for its end."""
+        await asyncio.sleep(0.002 * (value % 3))
+        if how == "flaky" and ctx.attempt == 1:
+            raise ValueError("not yet")
+        if how == "hopeless":
+            raise Hopeless("never")
+        return {"value": value}
 
     @app.job(**numbers)
     async def wait_for_file(ctx: Context, path: str) -> None:

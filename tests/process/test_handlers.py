@@ -19,6 +19,7 @@ from windlass.testing import PrivatePostgres
 
 
 async def test_a_handler_that_blocks_its_loop_keeps_its_lease(shop: Workshop) -> None:
+    """ENG-039: slow is not stale, as long as the worker itself beats."""
     blocked = await shop.started_worker(lease="1s", kinds=["block"])
     await shop.started_worker(lease="1s")
     job_id = await shop.enqueue("block", seconds=3)

@@ -50,6 +50,24 @@ async def test_jobs_that_end_within_the_grace_are_completed(shop: Workshop) -> N
     assert sorted([(await shop.app.jobs.get(job_id)).attempt for job_id in ids]) == [0, 0, 1, 1, 1]
 
 
+async def test_the_register_tells_that_a_worker_is_about_to_leave(shop: Workshop) -> None:
+    """ENG-043: such a worker takes no job, so nobody may count on it; its jobs are still its own."""
+    worker = await shop.started_worker(shutdown_grace="20s")
+    job_id = await shop.enqueue("wait_for_file", path=str(shop.gate()))
+    await eventually(lambda: shop.journal("start"), within=10)
+
+    async def is_in_state(wanted: str) -> bool:
+        return [one.state for one in await shop.app.workers.all()] == [wanted]
+
+    worker.signal(signal.SIGTERM)
+    await eventually(lambda: is_in_state("stopping"), within=10)
+    shop.gate().touch()
+
+    assert await worker.exit_code(within=10) == 0
+    assert await is_in_state("stopped")
+    assert (await shop.app.jobs.get(job_id)).state == "completed"
+
+
 async def test_a_second_signal_leaves_at_once(shop: Workshop) -> None:
     worker = await shop.started_worker(shutdown_grace="30s")
     await shop.enqueue("wait_for_file", path=str(shop.gate()))

@@ -10,6 +10,7 @@ JOBS = 10_000
 
 
 async def test_ten_workers_complete_ten_thousand_jobs_exactly_once_each(shop: Workshop) -> None:
+    """ENG-033."""
     workers = [shop.start_worker(concurrency=20) for _ in range(10)]
     for worker in workers:
         await worker.has_started()

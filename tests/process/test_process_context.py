@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support import rows
+from support import eventually, rows
 from test_process_kinds import jobs as jobs  # the fixture
 
 from windlass import JobCancelled, JobDead, State
@@ -37,6 +37,24 @@ async def test_steps_progress_log_and_lease_go_through_the_worker(
     assert (job.progress.current, job.progress.message) == (3, "part 3")
     lines = [(line.message, vars(line)["job_id"], vars(line)["run"]) for line in caplog.records]
     assert lines == [("parts.begun", str(handle.id), 1), ("parts.begun", str(handle.id), 2)]
+
+
+@on_both
+async def test_a_process_waits_for_signals_by_way_of_its_worker(jobs: ModuleType) -> None:
+    async with jobs.app.working(concurrency=2):
+        handle = await jobs.wait_blocking.enqueue()
+        timed = await jobs.wait_or_not.enqueue()
+        await eventually(lambda: is_held(jobs, handle.id), within=30)
+        await jobs.app.signal(handle, "number", 7)
+        await eventually(lambda: is_held(jobs, handle.id), within=30)
+        await jobs.app.signal(handle, "number", 8)
+
+        assert await handle.result(timeout=30) == [7, 8, 3]
+        assert await timed.result(timeout=30) == "never"
+
+
+async def is_held(jobs: ModuleType, job_id: Any) -> bool:
+    return (await jobs.app.jobs.get(job_id)).state is State.HELD
 
 
 async def test_an_error_in_a_process_tells_its_step(jobs: ModuleType) -> None:

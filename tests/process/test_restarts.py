@@ -28,6 +28,7 @@ def private_server() -> Iterator[PrivatePostgres]:
 async def test_no_accepted_job_is_lost_when_postgresql_crashes_under_load(
     private_server: PrivatePostgres, tmp_path: Path
 ) -> None:
+    """ENG-044: workers go on by themselves when the database is back."""
     async with workshop(private_server.url(), tmp_path) as shop:
         workers = [await shop.started_worker(concurrency=10) for _ in range(2)]
         accepted: list[JobId] = []

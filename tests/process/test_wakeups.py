@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from support import Workshop, eventually
 
-from chaos.proxy import Proxy
+from chaos.proxy import Proxy, statement
 from windlass import State
 from windlass.options import JobOptions
 
@@ -28,11 +28,28 @@ async def test_a_running_job_is_stopped_long_before_its_lease_is_renewed(shop: W
     assert len(shop.journal("start")) == 1
 
 
+async def test_a_request_to_stop_is_heard_although_the_first_look_for_it_fails(
+    postgres_shop: Workshop,
+) -> None:
+    shop = postgres_shop
+    async with Proxy.before(shop.url) as proxy:
+        await shop.started_worker(url=proxy.url, lease="60s")
+        job_id = await shop.enqueue("wait_for_file", path=str(shop.gate()))
+        await eventually(lambda: shop.journal("start"), within=10)
+        cut = proxy.lose_reply(statement("jobs/cancel_requests"))
+
+        await shop.app.jobs.cancel(job_id, reason="not wanted")
+        await eventually(lambda: is_cancelled(shop, job_id), within=10)
+
+        assert cut.seen
+
+
 async def is_cancelled(shop: Workshop, job_id: object) -> bool:
     return (await shop.app.jobs.get(str(job_id))).state is State.CANCELLED
 
 
 async def test_a_job_of_another_process_starts_long_before_a_poll(shop: Workshop) -> None:
+    """ENG-045: a hint ends the wait."""
     await shop.started_worker(poll_idle="60s", poll_busy="60s")
     await shop.enqueue("note", n=0)
     await eventually(lambda: shop.journal("end"), within=5)
@@ -135,6 +152,7 @@ async def test_a_job_stored_while_nobody_listened_is_found_on_listening_again(
 
 
 async def test_polling_finds_what_no_hint_told_of(shop: Workshop) -> None:
+    """ENG-045: so does the time of a poll."""
     await shop.started_worker(poll_idle="300ms", hints=False)
     await shop.enqueue("note", n=0)
     await eventually(lambda: shop.journal("end"), within=10)

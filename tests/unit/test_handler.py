@@ -35,7 +35,7 @@ class Memory:
 
     def enqueue_sync(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
         self.enqueued.append((spec.kind, json.loads(args_text), options))
-        return JobHandle(id=JOB_ID, kind=spec.kind, decode=spec.decode_result, lookup=self)
+        return JobHandle(JOB_ID, spec.kind, True, spec.decode_result, self)
 
     async def result_text(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
         return self.result_text_sync(job_id, timeout=timeout)

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped, Waiting
+from windlass.signals import Wait
 from windlass.worker.process_words import Begun, Measured, Report, Unpacking, packed
 
 MEASURED = Measured(cpu_ms=12, peak_rss_mb=34)
@@ -21,6 +22,7 @@ ERROR = ErrorInfo("ValueError", "naïve \\ud800 \n", "unknown", traceback="File 
         Fail(ERROR),
         Fail(ERROR, hopeless=True, retry_after=timedelta(seconds=1.5)),
         Snoozed(timedelta(0)),
+        Waiting(Wait("approval", 2, 1, timedelta(hours=1))),
         Stopped(""),
     ],
 )

@@ -17,10 +17,11 @@ from windlass.backoff import Backoff
 from windlass.classify import ErrorClass, classify
 from windlass.errors import Retry
 from windlass.job import Claim, JobId
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped, Waiting
 from windlass.policy import ClassRule, Policy, change, resolve
 from windlass.profile import Profile
 from windlass.settlement import Settlement, settle
+from windlass.signals import Wait
 from windlass.states import FINISHED, State, is_allowed
 
 SECOND = timedelta(seconds=1)
@@ -90,6 +91,15 @@ def test_a_snooze_costs_no_attempt() -> None:
     assert settlement.attempt_status == "snoozed"
 
 
+def test_a_wait_for_a_signal_holds_the_job_and_costs_no_attempt() -> None:
+    wait = Wait("approval", timeout=SECOND)
+
+    settlement = settled(Waiting(wait))
+
+    assert (settlement.state, settlement.reason) == (State.HELD, "waiting for signal approval")
+    assert (settlement.refund, settlement.wait, settlement.run_in) == (1, wait, None)
+
+
 def test_a_job_given_back_costs_no_attempt_and_waits_for_nobody() -> None:
     """ENG-043."""
     settlement = settled(Released())
@@ -153,7 +163,14 @@ def test_after_a_timeout_the_next_attempt_has_more_time() -> None:
 
 
 def test_a_failed_job_that_was_asked_to_cancel_is_cancelled() -> None:
-    for outcome in (failure(), failure("not_found"), Snoozed(SECOND), Released(), Crashed("w1")):
+    for outcome in (
+        failure(),
+        failure("not_found"),
+        Snoozed(SECOND),
+        Waiting(Wait("s")),
+        Released(),
+        Crashed("w1"),
+    ):
         settlement = settle(claim_of(), outcome, Policy(), chance=0.5, cancel_requested=True)
 
         assert (settlement.state, settlement.reason) == (State.CANCELLED, "cancel requested")
@@ -292,6 +309,7 @@ outcomes = st.one_of(
     st.builds(Complete, st.none() | st.just("1")),
     failures,
     st.builds(Snoozed, st.timedeltas(timedelta(0), timedelta(days=1))),
+    st.just(Waiting(Wait("approval"))),
     st.just(Stopped("asked")),
     st.just(Released()),
     st.just(Crashed("w1")),
@@ -325,7 +343,8 @@ def test_every_settlement_makes_sense(
     assert (settlement.run_in is not None) == (settlement.state is State.SCHEDULED)
     assert settlement.run_in is None or settlement.run_in >= timedelta(0)
     assert settlement.refund in (0, 1)
-    assert (settlement.reason is not None) == (settlement.state in {State.DEAD, State.CANCELLED})
+    assert (settlement.reason is not None) == (settlement.state in {State.HELD, State.DEAD, State.CANCELLED})
+    assert (settlement.wait is not None) == (settlement.state is State.HELD)
     assert settlement.timeout is None or claim.timeout <= settlement.timeout <= policy.max_timeout
     assert (settlement.state is State.COMPLETED) == isinstance(outcome, Complete)
 

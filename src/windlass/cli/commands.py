@@ -6,7 +6,26 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli import config, db, dead, dev, doctor, enqueue, job, jobs, overrides, queues, worker, workers
+from windlass.cli import (
+    config,
+    db,
+    dead,
+    dev,
+    doctor,
+    enqueue,
+    flows,
+    job,
+    jobs,
+    limits,
+    locks,
+    overrides,
+    queues,
+    quotas,
+    schedules,
+    signal,
+    worker,
+    workers,
+)
 from windlass.cli.session import AppOption, DebugOption, JsonOption, Shared, UrlOption
 from windlass.version import VERSION
 
@@ -27,10 +46,16 @@ windlass.command("enqueue", rich_help_panel=RUN)(enqueue.enqueue)
 windlass.command("jobs", rich_help_panel=LOOK)(jobs.jobs)
 windlass.add_typer(job.job, name="job", rich_help_panel=LOOK)
 windlass.add_typer(dead.dead, name="dead", rich_help_panel=LOOK)
+windlass.add_typer(flows.flows, name="flows", rich_help_panel=LOOK)
+windlass.add_typer(schedules.schedules, name="schedules", rich_help_panel=LOOK)
+windlass.add_typer(locks.locks, name="locks", rich_help_panel=LOOK)
 windlass.command("queues", rich_help_panel=LOOK)(queues.queues)
 windlass.command("workers", rich_help_panel=LOOK)(workers.workers)
 windlass.command("pause", rich_help_panel=ACT)(queues.pause)
 windlass.command("resume", rich_help_panel=ACT)(queues.resume)
+windlass.add_typer(limits.limits, name="limits", rich_help_panel=ACT)
+windlass.command("signal", rich_help_panel=ACT)(signal.signal)
+windlass.add_typer(quotas.quotas, name="quotas", rich_help_panel=ACT)
 windlass.add_typer(overrides.overrides, name="overrides", rich_help_panel=ACT)
 windlass.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 windlass.command("config", rich_help_panel=CARE)(config.config)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from windlass.app import Windlass
     from windlass.job import Attempt, Job, Progress, Step
     from windlass.records import AuditEntry
+    from windlass.signals import Signal
 
 
 job = typer.Typer(
@@ -43,6 +44,7 @@ def show(session: Session, job_id: JobArgument) -> None:
             await app.jobs.get(job_id),
             await app.doctor.why(job_id),
             await app.jobs.steps(job_id),
+            await app.signals.of_job(job_id),
             await app.jobs.runs(job_id),
             await app.jobs.history(job_id),
         )
@@ -53,6 +55,7 @@ def show(session: Session, job_id: JobArgument) -> None:
         _summary(seen.job, seen.why)
         _data(seen.job)
         _steps(seen.steps)
+        _signals(seen.signals)
         _runs(seen.runs)
         _history(seen.history)
 
@@ -64,6 +67,7 @@ class _Seen(NamedTuple):
     job: Job
     why: list[str]
     steps: list[Step]
+    signals: list[Signal]
     runs: list[Attempt]
     history: list[AuditEntry]
 
@@ -198,6 +202,16 @@ def _steps(steps: list[Step]) -> None:
             for step in steps
         ]
         printing.table(("step", "run", "finished", "took", "result"), rows, right=("run",))
+
+
+def _signals(signals: list[Signal]) -> None:
+    if signals:
+        printing.heading("Signals received")
+        rows = [
+            (one.name, printing.ago(one.sent_at), one.sent_by, printing.short_json(one.payload))
+            for one in signals
+        ]
+        printing.table(("signal", "sent", "by", "payload"), rows)
 
 
 def _runs(runs: list[Attempt]) -> None:

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windlass.cli import printing
-from windlass.cli.acting import ByOption, ReasonOption, actor
+from windlass.cli.acting import ByOption, ReasonOption, actor, moment
 from windlass.cli.session import Session, command
 from windlass.states import State
 
 if TYPE_CHECKING:
     from windlass.app import Windlass
-    from windlass.records import Pause, QueueCount, WorkerRecord
+    from windlass.pauses import Pause
+    from windlass.records import QueueCount, WorkerRecord
 
 SHOWN = (State.AVAILABLE, State.RUNNING, State.SCHEDULED, State.HELD, State.DEAD, State.COMPLETED)
 QueueArgument = Annotated[str | None, typer.Argument(metavar="QUEUE", show_default=False)]
+TenantOption = Annotated[
+    str | None, typer.Option("--tenant", metavar="TENANT", help="A tenant instead of a queue.")
+]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="A kind instead of a queue.")]
 
 
@@ -45,6 +49,7 @@ def queues(session: Session) -> None:
     counts, pauses, workers = session.run(look)
     seen = _by_queue(counts, pauses, workers)
     paused_kinds = [pause for pause in pauses if pause.kind]
+    paused_tenants = [pause for pause in pauses if pause.tenant]
 
     def view() -> None:
         if not seen:
@@ -52,10 +57,12 @@ def queues(session: Session) -> None:
         else:
             headings = ("queue", *SHOWN, "oldest waiting", "workers", "paused")
             printing.table(headings, [_row(one) for one in seen], right=(*SHOWN, "workers"))
-        for pause in paused_kinds:
-            printing.line(f"Kind {pause.kind} is paused by {pause.paused_by}: {pause.reason}", style="yellow")
+        for pause in (*paused_kinds, *paused_tenants):
+            what = f"Kind {pause.kind}" if pause.kind else f"Tenant {pause.tenant}"
+            printing.line(f"{what} is paused by {pause.paused_by}: {pause.reason}", style="yellow")
 
-    session.show({"queues": seen, "paused_kinds": paused_kinds}, view)
+    shown = {"queues": seen, "paused_kinds": paused_kinds, "paused_tenants": paused_tenants}
+    session.show(shown, view)
 
 
 @command
@@ -64,32 +71,50 @@ def pause(
     reason: ReasonOption,
     queue: QueueArgument = None,
     kind: KindOption = None,
+    tenant: TenantOption = None,
+    lasts: Annotated[
+        str | None, typer.Option("--for", metavar="LENGTH", help="Go on by itself after this long: 30m, 2h.")
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="TIME", help="Go on by itself then: 2030-05-17T12:00:00Z."),
+    ] = None,
     by: ByOption = None,
 ) -> None:
-    """Stop claims of a queue or a kind; what runs finishes, and nothing waiting is lost."""
-    _one_of(queue, kind)
-    session.run(lambda app: app.queues.pause(queue, kind=kind, reason=reason, by=actor(by)))
-    session.tell(f"{_what(queue, kind)} is paused: {reason}", queue=queue, kind=kind)
+    """Stop claims of a queue or a kind, or hold a tenant's jobs; what runs finishes, and nothing waiting is lost."""
+    _one_of(queue, kind, tenant)
+    if lasts is not None and until is not None:
+        raise typer.BadParameter("give either --for or --until")
+    end = moment(until, option="--until") or lasts
+    session.run(
+        lambda app: app.queues.pause(queue, kind=kind, tenant=tenant, reason=reason, until=end, by=actor(by))
+    )
+    session.tell(f"{_what(queue, kind, tenant)} is paused: {reason}", queue=queue, kind=kind, tenant=tenant)
 
 
 @command
 def resume(
-    session: Session, queue: QueueArgument = None, kind: KindOption = None, by: ByOption = None
+    session: Session,
+    queue: QueueArgument = None,
+    kind: KindOption = None,
+    tenant: TenantOption = None,
+    by: ByOption = None,
 ) -> None:
-    """Let a queue or a kind be claimed again."""
-    _one_of(queue, kind)
-    was_paused = session.run(lambda app: app.queues.resume(queue, kind=kind, by=actor(by)))
-    done = "is claimed again" if was_paused else "was not paused"
-    session.tell(f"{_what(queue, kind)} {done}", queue=queue, kind=kind, was_paused=was_paused)
+    """Let a queue, a kind or a tenant go on."""
+    _one_of(queue, kind, tenant)
+    was_paused = session.run(lambda app: app.queues.resume(queue, kind=kind, tenant=tenant, by=actor(by)))
+    done = "goes on" if was_paused else "was not paused"
+    told = {"queue": queue, "kind": kind, "tenant": tenant, "was_paused": was_paused}
+    session.tell(f"{_what(queue, kind, tenant)} {done}", **told)
 
 
-def _one_of(queue: str | None, kind: str | None) -> None:
-    if (queue is None) == (kind is None):
-        raise typer.BadParameter("name either a queue or, with --kind, a kind")
+def _one_of(queue: str | None, kind: str | None, tenant: str | None) -> None:
+    if [queue, kind, tenant].count(None) != 2:
+        raise typer.BadParameter("name either a queue or, with --kind or --tenant, a kind or a tenant")
 
 
-def _what(queue: str | None, kind: str | None) -> str:
-    return f"queue {queue}" if queue else f"kind {kind}"
+def _what(queue: str | None, kind: str | None, tenant: str | None) -> str:
+    return f"queue {queue}" if queue else f"kind {kind}" if kind else f"tenant {tenant}"
 
 
 def _by_queue(

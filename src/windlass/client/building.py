@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from windlass import codec
+from windlass.client.quieting import quieted
 from windlass.env import Env
 from windlass.errors import InvalidPayload
 from windlass.job import JobId, NewJob
+from windlass.limits import bounded, filled
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.policy import Policy, PolicyChange, duration, for_job, merge, resolve, to_json
 from windlass.profile import Profile
 from windlass.registry import HandlerSpec
+from windlass.signals import Wait, held_reason
 
 LONGEST = timedelta(days=3653)
 _POLICY_OPTIONS = ("max_attempts", "max_crashes", "timeout", "lease", "backoff")
@@ -39,7 +42,8 @@ class Builder:
         own = _own_policy(options)
         policy = for_job(self.policy_of(spec, queue), own)
         priority = policy.priority if options.priority is None else self.profile.rank(options.priority)
-        unique_key, unique_for = _uniqueness(spec, args_text, options)
+        quiet = quieted(spec.kind, options)
+        timing = {"delay": _length("delay", options.delay)} | (quiet or _keys(self, spec, args_text, options))
         return NewJob(
             id=JobId(self.env.new_id()),
             kind=spec.kind,
@@ -47,9 +51,7 @@ class Builder:
             args=args_text,
             priority=priority,
             ageing_step=policy.ageing_step,
-            delay=_length("delay", options.delay),
             run_at=self._moment("run_at", options.run_at),
-            held_for=_key("held_for", options.held_for),
             tenant=_key("tenant", options.tenant) or "",
             name=_key("name", options.name),
             description=_text("description", options.description),
@@ -64,33 +66,39 @@ class Builder:
             parent_id=_parent(options),
             correlation_id=_key("correlation_id", options.correlation_id),
             created_by=_key("created_by", options.created_by),
-            idempotency_key=_key("key", options.key),
-            unique_key=unique_key,
-            unique_for=unique_for,
-            fingerprint=self._fingerprint(spec, args_text, options) if options.key is not None else None,
+            **timing,
+            order_key=_order_key(spec, args_text, options.tenant or ""),
+            **_holding(options),
             **self._limits(options, policy),
         )
 
     def _plain(self, spec: HandlerSpec, args_text: str) -> NewJob:
         policy = self.policy_of(spec, spec.queue)
+        new_id = cast(JobId, self.env.new_id())
+        if policy.expires_after is None and policy.deadline_after is None and spec.limits.ordered_by is None:
+            # By position and with nothing else, because this is what most jobs go through.
+            return NewJob(
+                new_id, spec.kind, spec.queue, args_text, policy.priority, policy.ageing_step, is_plain=True
+            )
         return NewJob(
-            id=JobId(self.env.new_id()),
+            id=new_id,
             kind=spec.kind,
             queue=spec.queue,
             args=args_text,
             priority=policy.priority,
             ageing_step=policy.ageing_step,
-            is_plain=policy.expires_after is None and policy.deadline_after is None,
             expires_in=policy.expires_after,
             deadline_in=policy.deadline_after,
+            order_key=_order_key(spec, args_text, ""),
         )
 
     def policy_of(self, spec: HandlerSpec, queue: str) -> Policy:
         """The numbers of a kind in a queue, before any job's own."""
         key = (spec.kind, queue)
-        if key not in self._policies:
-            self._policies[key] = resolve(self.settings, *self.profile.layers(queue), spec.policy)
-        return self._policies[key]
+        known = self._policies.get(key)
+        if known is None:
+            known = self._policies[key] = resolve(self.settings, *self.profile.layers(queue), spec.policy)
+        return known
 
     @property
     def general(self) -> Policy:
@@ -132,11 +140,26 @@ class Builder:
         return codec.fingerprint(spec.kind, args_text, given)
 
 
+def _order_key(spec: HandlerSpec, args_text: str, tenant: str) -> str | None:
+    template = spec.limits.ordered_by
+    return None if template is None else bounded(filled(template, codec.decode(args_text), tenant))
+
+
 def _own_policy(options: JobOptions) -> PolicyChange:
     named = {name: getattr(options, name) for name in _POLICY_OPTIONS if getattr(options, name) is not None}
     if not named:
         return options.policy or _NO_CHANGE
     return merge(options.policy, PolicyChange(named))
+
+
+def _keys(builder: Builder, spec: HandlerSpec, args_text: str, options: JobOptions) -> dict[str, Any]:
+    unique_key, unique_for = _uniqueness(spec, args_text, options)
+    return {
+        "idempotency_key": _key("key", options.key),
+        "unique_key": unique_key,
+        "unique_for": unique_for,
+        "fingerprint": builder._fingerprint(spec, args_text, options) if options.key is not None else None,
+    }
 
 
 def _uniqueness(
@@ -154,6 +177,23 @@ def _uniqueness(
     if length is not None and length < timedelta(milliseconds=1):
         raise InvalidPayload("unique_for must be at least a millisecond", pointer="/unique_for")
     return key, length
+
+
+def _holding(options: JobOptions) -> dict[str, Any]:
+    """What the job waits for besides time."""
+    if options.wait_for is None:
+        if options.wait_timeout is not None:
+            raise InvalidPayload(
+                "wait_timeout needs wait_for as well: a signal's name", pointer="/wait_timeout"
+            )
+        return {"held_for": _key("held_for", options.held_for)}
+    if options.held_for is not None:
+        raise InvalidPayload(
+            "give either held_for or wait_for: a job is held for one thing", pointer="/wait_for"
+        )
+    name = codec.check_key("wait_for", options.wait_for)
+    wait = Wait(name, timeout=_length("wait_timeout", options.wait_timeout))
+    return {"held_for": held_reason(name), "wait": wait}
 
 
 def _length(option: str, value: object) -> timedelta | None:

@@ -10,11 +10,17 @@ from windlass.client.certainty import until_certain
 from windlass.client.coalescer import Coalescer
 from windlass.client.dead_letters import DeadLetters
 from windlass.client.doctor import Doctor
+from windlass.client.flows import Flows
 from windlass.client.jobs import Jobs
 from windlass.client.joining import Joiner
+from windlass.client.limits import Limits
+from windlass.client.locks import Locks
 from windlass.client.overrides import Overrides
 from windlass.client.promoted import PromotedFields
 from windlass.client.queues import Queues
+from windlass.client.quotas import Quotas
+from windlass.client.schedules import Schedules
+from windlass.client.signals import Signals
 from windlass.client.waiting import Waiter
 from windlass.client.workers import Workers
 from windlass.env import Env
@@ -35,6 +41,12 @@ class Client:
     doctor: Doctor
     overrides: Overrides
     promoted: PromotedFields
+    limits: Limits
+    flows: Flows
+    signals: Signals
+    quotas: Quotas
+    schedules: Schedules
+    locks: Locks
 
     async def close(self) -> None:
         """Store what was handed in, and stop waiting for hints."""
@@ -74,5 +86,22 @@ def make_client(
         secret=secret,
         env=env,
     )
-    doctor = Doctor(stores, wakeups, promoted)
-    return Client(jobs, DeadLetters(jobs), Queues(jobs), Workers(jobs), doctor, Overrides(jobs), promoted)
+    return _with_nouns(jobs, Doctor(stores, wakeups, promoted))
+
+
+def _with_nouns(jobs: Jobs, doctor: Doctor) -> Client:
+    return Client(
+        jobs=jobs,
+        dead_letters=DeadLetters(jobs),
+        queues=Queues(jobs),
+        workers=Workers(jobs),
+        doctor=doctor,
+        overrides=Overrides(jobs),
+        promoted=jobs.promoted,
+        limits=Limits(jobs),
+        flows=Flows(jobs),
+        signals=Signals(jobs),
+        quotas=Quotas(jobs),
+        schedules=Schedules(jobs),
+        locks=Locks(jobs),
+    )

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from windlass.errors import OutcomeUnknown, StoreBusy, StoreError, StoreUnavailable
+from windlass.errors import OutcomeUnknown, QuotaExceeded, StoreBusy, StoreError, StoreUnavailable
 from windlass.job import NewJob
 
 MOST_JOBS = 500
@@ -77,6 +77,16 @@ class Coalescer:
             await self._store([waiting.job for waiting in batch])
         except (StoreUnavailable, StoreBusy, OutcomeUnknown) as error:
             _fail(batch, error)
+        except QuotaExceeded as error:
+            # Others do not wait while the jobs of the crowded tenant are tried one by one.
+            others = [waiting for waiting in batch if waiting.job.tenant != error.tenant]
+            if others:
+                await self._send_batch(others)
+            crowded = [waiting for waiting in batch if waiting.job.tenant == error.tenant]
+            if len(batch) == 1:
+                return _fail(crowded, error)
+            for waiting in crowded:
+                await self._send_batch([waiting])
         except StoreError as error:
             if len(batch) == 1:
                 _fail(batch, error)
@@ -90,7 +100,7 @@ class Coalescer:
                     waiting.stored.set_result(None)
 
 
-def _fail(batch: list[_Waiting], error: StoreError | OutcomeUnknown) -> None:
+def _fail(batch: list[_Waiting], error: StoreError | OutcomeUnknown | QuotaExceeded) -> None:
     for waiting in batch:
         if not waiting.stored.done():
             # Whoever must look a job up needs the id of his own, not of the whole batch.

@@ -13,6 +13,7 @@ from windlass.client.arguments import who, why
 from windlass.client.deciding import died_until, in_chunks
 from windlass.client.jobs import Jobs
 from windlass.durations import duration
+from windlass.errors import UnknownKind
 from windlass.job import JobId
 from windlass.records import DeadLetter, Decided, LetterFilter, LetterGroup
 from windlass.registry import HandlerSpec
@@ -103,10 +104,12 @@ class DeadLetters:
         return new_id
 
     async def _checked(self, job_id: JobId, args: Mapping[str, Any]) -> str:
-        """Other arguments for a stored job, held against its signature where the kind is registered here."""
+        """Other arguments for a stored job, held against what is known of its kind here or in the database."""
         kind = (await self.jobs.get(job_id)).kind
-        known = kind in self.jobs.registry
-        spec = self.jobs.registry.get(kind) if known else HandlerSpec(kind=kind, queue="")
+        try:
+            spec = await self.jobs.spec_of(kind)
+        except UnknownKind:
+            spec = HandlerSpec(kind=kind)
         return spec.bind((), args)
 
     async def resolve(self, job_id: UUID | str, *, by: str, reason: str, version: int | None = None) -> None:

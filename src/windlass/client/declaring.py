@@ -23,9 +23,15 @@ def record_of(spec: HandlerSpec, policy: Policy, profile: Profile) -> KindRecord
         arguments=spec.schema,
         fingerprint=spec.fingerprint,
         description=spec.description or None,
-        declared_by=f"{socket.gethostname()} {VERSION}",
+        declared_by=declarer(),
         promoted=promotion_of(spec, profile).to_json() if spec.promoted else None,
+        ordered_by=spec.limits.ordered_by,
     )
+
+
+def declarer() -> str:
+    """Who declares: this machine, with this release."""
+    return f"{socket.gethostname()} {VERSION}"
 
 
 def promotion_of(spec: HandlerSpec, profile: Profile) -> Promotion:

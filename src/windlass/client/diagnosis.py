@@ -13,8 +13,9 @@ from windlass.client.numbers import layers_for
 from windlass.client.overrides import declared
 from windlass.client.wording import capped, counted, listed, spoken
 from windlass.errors import InvalidPolicy
+from windlass.pauses import Pause
 from windlass.policy import overridden, resolve
-from windlass.records import BrokenRule, Engine, Health, KindRecord, Override, Pause, Waiting, WorkerRecord
+from windlass.records import BrokenRule, Engine, Health, KindRecord, Override, Waiting, WorkerRecord
 
 SILENCE = timedelta(seconds=30)
 """A worker gives a sign of life every five seconds; one that was silent for this long is not counted as living."""

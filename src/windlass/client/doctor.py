@@ -17,6 +17,8 @@ from windlass.client.promoted_findings import promoted_drift, promoted_unfilled
 from windlass.client.reasons import MOST_AHEAD, Situation, reasons
 from windlass.client.wording import MOST_COUNTED
 from windlass.errors import JobNotFound, SchemaMismatch
+from windlass.job import JobId
+from windlass.limits import shared_keys
 from windlass.states import State
 from windlass.stores.contract import Stores
 from windlass.wakeups.contract import PROBE, Wakeups
@@ -65,10 +67,17 @@ class Doctor:
         job = await self.stores.jobs.get(to_id(job_id))
         if job is None:
             raise JobNotFound(job_id)
-        ahead = 0
+        ahead, full = 0, list[str]()
         if job.state is State.AVAILABLE:
             ahead = await self.stores.insights.ahead(job.id, limit=MOST_AHEAD)
-        return reasons(Situation(job=job, around=await self._surroundings(), ahead=ahead))
+            rooms = await self.stores.limits.rooms(shared_keys(job.queue, job.kind))
+            full = [key for key, room in rooms.items() if not room]
+        parents: tuple[JobId, ...] = ()
+        if job.state is State.HELD:
+            ties = [one for one in await self.stores.flows.of_job(job.id) if one.verdict is None]
+            parents = tuple(one.dependency.parent_id for one in ties if one.dependency.job_id == job.id)
+        around = await self._surroundings()
+        return reasons(Situation(job=job, around=around, ahead=ahead, parents=parents, full=tuple(full)))
 
     async def _surroundings(self) -> Surroundings:
         return Surroundings(

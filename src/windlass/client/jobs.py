@@ -23,7 +23,7 @@ from windlass.client.promoted import PromotedFields
 from windlass.client.waiting import Waiter
 from windlass.durations import duration
 from windlass.env import Env
-from windlass.errors import InvalidBatch, InvalidJob, InvalidPolicy, JobNotFound, UnknownKind
+from windlass.errors import InvalidBatch, InvalidJob, InvalidPayload, InvalidPolicy, JobNotFound, UnknownKind
 from windlass.handle import JobHandle, Lookup
 from windlass.handler import JobArgs
 from windlass.job import Attempt, Job, NewJob, Step, Stored
@@ -81,7 +81,7 @@ class Jobs:
     ) -> JobHandle[Any]:
         """Store one job outside of any transaction of the caller's."""
         job = self.builder.build(spec, args_text, options)
-        await self._add_routes([(job.queue, spec)])
+        await self.add_routes([(job.queue, spec)])
         if spec.promoted:
             await self.promoted.require([spec])
         if job.is_keyed:
@@ -89,7 +89,7 @@ class Jobs:
         else:
             await self.coalescer.enqueue(job)
             stored = Stored(job.id)
-        self._announce([job])
+        self.announce([job])
         return self.handle(spec, stored)
 
     async def enqueue_by_name(
@@ -115,22 +115,27 @@ class Jobs:
     async def enqueue_many_alone(self, calls: Sequence[JobArgs[Any]]) -> list[JobHandle[Any]]:
         """Store many jobs outside of any transaction of the caller's."""
         jobs = self.build_all(calls)
-        await self._add_routes([(job.queue, call.spec) for job, call in zip(jobs, calls, strict=True)])
+        await self.add_routes([(job.queue, call.spec) for job, call in zip(jobs, calls, strict=True)])
         await self.promoted.require([call.spec for call in calls if call.spec.promoted])
         if any(job.is_keyed for job in jobs):
             stored = await self._certainly_keyed(jobs)
         else:
             await self._certainly(jobs)
             stored = [Stored(job.id) for job in jobs]
-        self._announce(jobs)
+        self.announce(jobs)
         return [self.handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
 
     async def to_join(self, specs: Sequence[HandlerSpec], jobs: Sequence[NewJob]) -> Joinable:
         """Make everything ready that is not done in the caller's transaction."""
+        if any(job.debounce_key is not None for job in jobs):
+            raise InvalidPayload(
+                "debounce cannot be part of a transaction: enqueue it outside, or with tx=False",
+                pointer="/debounce",
+            )
         await self.joiner.prepare()
         sent = [(job.queue, spec) for job, spec in zip(jobs, specs, strict=True)]
         if not self.joiner.carries_routes:
-            await self._add_routes(sent)
+            await self.add_routes(sent)
         await self.promoted.require(specs)
         routes = sorted({(queue, spec.kind) for queue, spec in sent if queue != spec.queue})
         loop = asyncio.get_running_loop()
@@ -138,7 +143,7 @@ class Jobs:
         def announce() -> None:
             # Called wherever the caller commits; the loop may be gone by then, and workers poll.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._announce, jobs)
+                loop.call_soon_threadsafe(self.announce, jobs)
 
         return Joinable(jobs, routes, announce)
 
@@ -192,7 +197,7 @@ class Jobs:
         Raises WrongState when the job has ended, or when it runs and its policy refuses to stop running jobs.
         """
         job = await self.get(job_id)
-        running = self._may_cancel_running(job)
+        running = await self._may_cancel_running(job)
         state = await self.stores.jobs.cancel(job.id, actor=by, reason=reason, running=running)
         self.wakeups.send(CANCEL)
         return state
@@ -241,14 +246,12 @@ class Jobs:
 
     def handle(self, spec: HandlerSpec, stored: Stored) -> JobHandle[Any]:
         """What the caller gets for a job that was stored."""
-        return JobHandle(
-            id=stored.id, kind=spec.kind, is_new=stored.is_new, decode=spec.decode_result, lookup=self.lookup
-        )
+        return JobHandle(stored.id, spec.kind, stored.is_new, spec.decode_result, self.lookup)
 
     async def _join(self, tx: object, ready: Joinable) -> list[Stored]:
         return await self.joiner.join(tx, ready.jobs, routes=ready.routes, announce=ready.announce)
 
-    async def _add_routes(self, sent: Sequence[tuple[str, HandlerSpec]]) -> None:
+    async def add_routes(self, sent: Sequence[tuple[str, HandlerSpec]]) -> None:
         """Let workers know of queues that are not the kind's own, once for each."""
         new = {(queue, spec.kind) for queue, spec in sent if queue != spec.queue} - self.routes
         if new:
@@ -284,9 +287,12 @@ class Jobs:
             raise InvalidBatch(problems, total=total)
         return jobs
 
-    def _announce(self, jobs: Sequence[NewJob]) -> None:
+    def announce(self, jobs: Sequence[NewJob]) -> None:
+        """Let workers know of new jobs."""
         hints = {
-            LATER if job.delay or job.run_at else queue_hint(job.queue) for job in jobs if not job.held_for
+            LATER if job.delay or job.run_at or job.wait else queue_hint(job.queue)
+            for job in jobs
+            if not job.held_for or (job.wait is not None and job.wait.timeout)
         }
         self.wakeups.send(*hints)
 
@@ -296,13 +302,22 @@ class Jobs:
             return self.registry.get(kind)
         for record in await self.stores.kinds.all():
             if record.kind == kind:
-                return HandlerSpec(kind=kind, queue=record.queue, policy=_policy(record.policy))
+                return HandlerSpec(
+                    kind=kind,
+                    queue=record.queue,
+                    policy=_policy(record.policy),
+                    arguments=record.arguments,
+                )
         raise UnknownKind(kind, known=self.registry.kinds())
 
-    def _may_cancel_running(self, job: Job) -> bool:
-        if job.kind not in self.registry:
+    async def _may_cancel_running(self, job: Job) -> bool:
+        if job.state is not State.RUNNING and job.kind not in self.registry:
             return True
-        return self.builder.policy_of(self.registry.get(job.kind), job.queue).cancel_running
+        try:
+            spec = await self.spec_of(job.kind)
+        except UnknownKind:
+            return True
+        return self.builder.policy_of(spec, job.queue).cancel_running
 
 
 def _policy(stored: Mapping[str, Any]) -> PolicyChange | None:

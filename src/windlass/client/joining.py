@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from windlass.client.sync_loop import SyncLoop
+from windlass.flows import NewFlow
 from windlass.handle import JobHandle
 from windlass.handler import JobArgs
 from windlass.job import NewJob, Stored
@@ -58,6 +59,29 @@ class Joiner(Protocol):
         """Do the same with a blocking driver, in this thread."""
         ...
 
+    async def join_flow(
+        self,
+        transaction: object,
+        flow: NewFlow,
+        *,
+        routes: Sequence[tuple[str, str]],
+        announce: Callable[[], None],
+    ) -> None:
+        """Store a flow in an open transaction."""
+        ...
+
+    def join_flow_sync(
+        self,
+        transaction: object,
+        flow: NewFlow,
+        *,
+        routes: Sequence[tuple[str, str]],
+        announce: Callable[[], None],
+        ask: Callable[[], Any],
+    ) -> None:
+        """Do the same with a blocking driver, in this thread."""
+        ...
+
     def ambient(self) -> Awaitable[object | None] | None:
         """Look for a transaction that the running coroutine is part of without saying so."""
         ...
@@ -92,7 +116,7 @@ class SyncEnqueuing:
 
     def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
         """Store one job."""
-        tx = self._transaction(options.tx, "enqueue_sync")
+        tx = self.transaction(options.tx, "enqueue_sync")
         if tx is None:
             return self.loop.run(
                 lambda: self.app.jobs.enqueue_alone(spec, args_text, options), name="enqueue_sync"
@@ -113,7 +137,7 @@ class SyncEnqueuing:
 
     def enqueue_many(self, calls: Sequence[JobArgs[Any]], *, tx: object = None) -> list[JobHandle[Any]]:
         """Store many jobs, all or none."""
-        tx = self._transaction(tx, "sync.jobs.enqueue_many")
+        tx = self.transaction(tx, "sync.jobs.enqueue_many")
         if tx is None:
             return self.loop.run(
                 lambda: self.app.jobs.enqueue_many_alone(calls), name="sync.jobs.enqueue_many"
@@ -139,7 +163,19 @@ class SyncEnqueuing:
         )
         return [jobs.handle(spec, one) for spec, one in zip(specs, stored, strict=True)]
 
-    def _transaction(self, tx: object, name: str) -> object | None:
+    def join_flow(self, tx: object, flow: NewFlow, specs: Sequence[HandlerSpec]) -> None:
+        """Store a flow in the transaction of this thread."""
+        name = "flow.enqueue_sync"
+
+        async def prepared() -> tuple[Jobs, Joinable]:
+            jobs = self.app.jobs
+            return jobs, await jobs.to_join(specs, flow.jobs)
+
+        jobs, ready = self.loop.run(prepared, name=name)
+        ask = self._asking(jobs.joiner, name)
+        jobs.joiner.join_flow_sync(tx, flow, routes=ready.routes, announce=ready.announce, ask=ask)
+
+    def transaction(self, tx: object, name: str) -> object | None:
         """The transaction meant: the one given, none if it is False, or else the block that is open here."""
         # Looked for here and not on the background loop: blocks are open in threads.
         if tx is not None or ("django.db" not in sys.modules and not is_open_here()):

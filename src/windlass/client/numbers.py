@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from windlass.client.building import Builder
+from windlass.client.limit_numbers import LIMIT_FIELDS
 from windlass.errors import InvalidPolicy
 from windlass.events import Emit
 from windlass.policy import Policy, PolicyChange, from_json, merge, overridden
@@ -33,7 +34,13 @@ def layers_for(overrides: Iterable[Override], queue: str, kind: str) -> tuple[Po
 
 
 def _layer(overrides: Sequence[Override], scope: str, name: str) -> PolicyChange:
-    return merge(*(from_json(one.change) for one in overrides if (one.scope, one.name) == (scope, name)))
+    return merge(
+        *(
+            from_json(one.change)
+            for one in overrides
+            if (one.scope, one.name) == (scope, name) and one.field not in LIMIT_FIELDS
+        )
+    )
 
 
 class Numbers:
@@ -41,13 +48,13 @@ class Numbers:
 
     def __init__(self, builder: Builder, emit: Emit) -> None:
         self._builder, self._emit = builder, emit
-        self._overrides: tuple[Override, ...] = ()
+        self.overrides: tuple[Override, ...] = ()
         self._policies: dict[tuple[str, str], Policy] = {}
 
     def use(self, overrides: Sequence[Override]) -> None:
         """Let these changes count from now on."""
-        if tuple(overrides) != self._overrides:
-            self._overrides = tuple(overrides)
+        if tuple(overrides) != self.overrides:
+            self.overrides = tuple(overrides)
             self._policies = {}
 
     def of(self, spec: HandlerSpec, queue: str) -> Policy:
@@ -73,10 +80,10 @@ class Numbers:
 
     def changed(self, policy: Policy, queue: str, kind: str) -> Policy:
         """A policy as operators have changed it; as it was where the numbers do not fit together."""
-        if not self._overrides:
+        if not self.overrides:
             return policy
         try:
-            return overridden(policy, *layers_for(self._overrides, queue, kind))
+            return overridden(policy, *layers_for(self.overrides, queue, kind))
         except InvalidPolicy as refused:
             # They fitted when they were set, so the code has changed since; the doctor names them, too.
             self._emit("override.ignored", kind=kind, queue=queue, problem=str(refused))

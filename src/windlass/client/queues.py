@@ -1,15 +1,17 @@
-"""Queues: pausing, resuming, and what is paused."""
+"""Queues, kinds and tenants: pausing, resuming, and what is paused."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from windlass import codec
 from windlass.client.arguments import who, why
 from windlass.client.jobs import Jobs
+from windlass.durations import Duration, duration
 from windlass.errors import InvalidSettings
-from windlass.records import Pause
-from windlass.wakeups.contract import ANYTHING, queue_hint
+from windlass.pauses import Pause
+from windlass.wakeups.contract import ANYTHING, LATER, queue_hint
 
 
 @dataclass(frozen=True)
@@ -19,16 +21,46 @@ class Queues:
     jobs: Jobs
 
     async def pause(
-        self, queue: str | None = None, *, kind: str | None = None, reason: str, by: str = "client"
+        self,
+        queue: str | None = None,
+        *,
+        kind: str | None = None,
+        tenant: str | None = None,
+        reason: str,
+        until: datetime | Duration | None = None,
+        by: str = "client",
     ) -> None:
-        """Stop claims of a queue, or of a kind; what runs finishes, and nothing waiting is lost."""
-        _one_of(queue, kind)
-        await self.jobs.stores.queues.pause(queue=queue, kind=kind, actor=who(by), reason=why(reason))
+        """Stop claims of a queue or a kind, or hold what a tenant has waiting and will enqueue.
 
-    async def resume(self, queue: str | None = None, *, kind: str | None = None, by: str = "client") -> bool:
-        """Let a queue or a kind be claimed again; False when it was not paused."""
-        _one_of(queue, kind)
-        was_paused = await self.jobs.stores.queues.resume(queue=queue, kind=kind, actor=who(by))
+        What runs finishes, and nothing waiting is lost. `until` is a moment or a length of time after which everything
+        goes on by itself.
+        """
+        _one_of(queue, kind, tenant)
+        await self.jobs.stores.queues.pause(
+            queue=queue,
+            kind=kind,
+            tenant=tenant,
+            actor=who(by),
+            reason=why(reason),
+            until=_moment(until) if isinstance(until, datetime) else None,
+            length=None if until is None or isinstance(until, datetime) else duration(until, field="until"),
+        )
+        if until is not None:
+            self.jobs.wakeups.send(LATER)
+
+    async def resume(
+        self,
+        queue: str | None = None,
+        *,
+        kind: str | None = None,
+        tenant: str | None = None,
+        by: str = "client",
+    ) -> bool:
+        """Let a queue, a kind or a tenant go on; False when it was not paused."""
+        _one_of(queue, kind, tenant)
+        was_paused = await self.jobs.stores.queues.resume(
+            queue=queue, kind=kind, tenant=tenant, actor=who(by)
+        )
         self.jobs.wakeups.send(queue_hint(queue) if queue else ANYTHING)
         return was_paused
 
@@ -37,7 +69,18 @@ class Queues:
         return await self.jobs.stores.queues.pauses()
 
 
-def _one_of(queue: str | None, kind: str | None) -> None:
-    if (queue is None) == (kind is None):
-        raise InvalidSettings("name either a queue or a kind")
-    codec.check_name("queue" if queue else "kind", queue or kind)
+def _one_of(queue: str | None, kind: str | None, tenant: str | None) -> None:
+    if [queue, kind, tenant].count(None) != 2:
+        raise InvalidSettings("name either a queue, a kind or a tenant")
+    if tenant is not None:
+        codec.check_key("tenant", tenant)
+    else:
+        codec.check_name("queue" if queue else "kind", queue or kind)
+
+
+def _moment(until: datetime) -> datetime:
+    if until.tzinfo is None:
+        raise InvalidSettings(
+            "until has no time zone: write datetime(…, tzinfo=UTC) so that it means one moment"
+        )
+    return until.astimezone(UTC)

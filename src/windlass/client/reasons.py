@@ -9,7 +9,10 @@ from typing import assert_never
 
 from windlass.client.diagnosis import Surroundings, is_living
 from windlass.client.wording import counted, listed, spoken
-from windlass.job import Job
+from windlass.flows import WAITS
+from windlass.job import Job, JobId
+from windlass.pauses import TENANT_PAUSED
+from windlass.signals import awaited_signal
 from windlass.states import State
 
 MOST_AHEAD = 1000
@@ -17,11 +20,14 @@ MOST_AHEAD = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """One job and what surrounds it; `ahead` is counted up to MOST_AHEAD."""
+    """One job and what surrounds it; `ahead` is counted up to MOST_AHEAD, `full` are limits that it shares."""
 
     job: Job
     around: Surroundings
     ahead: int
+    parents: tuple[JobId, ...] = ()
+    """The jobs that it waits for."""
+    full: tuple[str, ...] = ()
 
     @property
     def now(self) -> datetime:
@@ -35,10 +41,13 @@ def reasons(situation: Situation) -> list[str]:
     match job.state:
         case State.SCHEDULED:
             return list(_scheduled(situation))
-        case State.HELD:
+        case State.HELD if (job.reason or "").startswith("limit: "):
             return [
-                f"It is held: {job.reason}. It goes on when it is released ('windlass job release {job.id}')."
+                f"It is held by a limit: {(job.reason or '').removeprefix('limit: ')}. "
+                "It goes on by itself when there is room ('windlass limits')."
             ]
+        case State.HELD:
+            return list(_held(situation))
         case State.AVAILABLE:
             return list(_available(situation))
         case State.RUNNING:
@@ -56,6 +65,25 @@ def reasons(situation: Situation) -> list[str]:
             return [f"It was cancelled: {job.reason}."]
         case _:
             assert_never(job.state)
+
+
+def _held(situation: Situation) -> Iterator[str]:
+    job, parents = situation.job, situation.parents
+    if parents:
+        yield f"It waits for {counted(len(parents), 'job')} to end: {listed(parents)}."
+        if job.reason != WAITS:
+            yield f"It is held: {job.reason}."
+        return
+    if (name := awaited_signal(job.reason)) is not None:
+        yield (
+            f"It waits for the signal {name!r} and goes on when that comes ('windlass signal {job.id} {name}'), "
+            "or when the time that its handler gave is over."
+        )
+        return
+    if job.reason == TENANT_PAUSED:
+        yield f"Its tenant {job.tenant!r} is paused; it goes on after 'windlass resume --tenant {job.tenant}'."
+        return
+    yield f"It is held: {job.reason}. It goes on when it is released ('windlass job release {job.id}')."
 
 
 def _scheduled(situation: Situation) -> Iterator[str]:
@@ -76,6 +104,8 @@ def _available(situation: Situation) -> Iterator[str]:
     able = around.able(job.queue, job.kind)
     if job.is_suspect:
         yield "Its worker died during an earlier run, so it may only run where no other such job runs."
+    for key in situation.full:
+        yield f"The limit {key!r} has no room now (see: windlass limits holders {key!r})."
     if situation.ahead:
         number = (
             f"{MOST_AHEAD:,} or more jobs"
@@ -86,7 +116,7 @@ def _available(situation: Situation) -> Iterator[str]:
     if able and all(worker.running >= worker.concurrency for worker in able):
         slots = sum(worker.concurrency for worker in able)
         yield f"Every worker that could run it is busy: {counted(slots, 'slot')} on {counted(len(able), 'worker')}."
-    elif able and not situation.ahead and not around.pause_of(job.queue, job.kind):
+    elif able and not situation.ahead and not situation.full and not around.pause_of(job.queue, job.kind):
         yield "Nothing is in its way: a worker takes it within seconds."
 
 

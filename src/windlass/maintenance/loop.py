@@ -11,9 +11,12 @@ from windlass.env import Env
 from windlass.errors import StoreError
 from windlass.events import Emit
 from windlass.maintenance.archiver import Archiver
+from windlass.maintenance.follower import Follower
 from windlass.maintenance.neighbours import Neighbours
 from windlass.maintenance.promoter import Promoter
+from windlass.maintenance.releaser import Releaser
 from windlass.maintenance.rescuer import OVERRUN, Rescuer
+from windlass.maintenance.scheduler import Scheduler
 from windlass.records import Look, Override, Tick, Vicinity, Vitals
 from windlass.stores.contract import Upkeep, Workers
 from windlass.wakeups.contract import ANYTHING, OVERRIDES, ROUTES, WORKERS
@@ -25,16 +28,19 @@ Routes = frozenset[tuple[str, str]]
 
 
 class Maintenance:
-    """Ticks for every worker; promotes, rescues, expires and removes for the leader."""
+    """Ticks for every worker; promotes, fires, rescues, expires and removes for the leader."""
 
     def __init__(
         self,
         workers: Workers,
         upkeep: Upkeep,
         promoter: Promoter,
+        releaser: Releaser,
+        scheduler: Scheduler,
         rescuer: Rescuer,
         archiver: Archiver,
         neighbours: Neighbours,
+        follower: Follower,
         *,
         worker_id: Callable[[], str],
         vitals: Callable[[], Vitals],
@@ -46,13 +52,19 @@ class Maintenance:
         env: Env,
     ) -> None:
         self._workers, self._upkeep = workers, upkeep
-        self._promoter, self._rescuer, self._archiver = promoter, rescuer, archiver
+        self._promoter, self._scheduler, self._rescuer, self._archiver = (
+            promoter,
+            scheduler,
+            rescuer,
+            archiver,
+        )
+        self._releaser, self._follower = releaser, follower
         self._neighbours = neighbours
         self._worker_id, self._vitals, self._on_given_up = worker_id, vitals, on_given_up
         self._on_overrides = on_overrides
         self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
         self.is_leader = False
-        self._promoting: asyncio.Task[None] | None = None
+        self._leading: list[asyncio.Task[None]] = []
         self._ticks = 0
         self._called, self._something_changed = asyncio.Event(), asyncio.Event()
 
@@ -72,19 +84,21 @@ class Maintenance:
         finally:
             for task in watching:
                 task.cancel()
-            self._stop_promoting()
+            self._stop_leading()
 
     def on_hint(self, hint: str) -> None:
-        """Tick at once for new routes, neighbours and numbers; pass on what concerns the promoter."""
+        """Tick at once for new routes, neighbours and numbers; pass on what concerns promoter and scheduler."""
         if hint in (ROUTES, WORKERS, OVERRIDES):
             self._called.set()
         elif hint == ANYTHING:
             self._something_changed.set()
         self._promoter.on_hint(hint)
+        self._releaser.on_hint(hint)
+        self._scheduler.on_hint(hint)
 
     async def resign(self) -> None:
         """Let another worker lead."""
-        self._stop_promoting()
+        self._stop_leading()
         if self.is_leader:
             await self._workers.resign(self._worker_id())
 
@@ -125,6 +139,8 @@ class Maintenance:
         else:
             self._learn(tick.vicinity)
         self._lead(tick.is_leader)
+        if tick.schedules is not None:
+            self._scheduler.know(tick.schedules)
         if tick.look is not None:
             await self._serve(tick.look)
 
@@ -138,15 +154,22 @@ class Maintenance:
             self.is_leader = is_leader
             self._emit("leader.elected" if is_leader else "leader.lost", worker=self._worker_id())
         if not is_leader:
-            self._stop_promoting()
-        elif self._promoting is None or self._promoting.done():
-            self._promoting = asyncio.get_running_loop().create_task(self._promoter.run())
+            self._stop_leading()
+        elif not self._leading or any(task.done() for task in self._leading):
+            self._stop_leading()
+            start = asyncio.get_running_loop().create_task
+            self._leading = [start(self._promoter.run()), start(self._releaser.run())]
+            self._leading = [start(self._promoter.run()), start(self._scheduler.run())]
 
     async def _serve(self, look: Look) -> None:
         self._promoter.next_due_in(look.due_in)
+        await self._releaser.repair(look)
         await self._rescuer.sweep(look)
+        await self._follower.sweep(look)
         if look.has_unstarted:
             self._emit("job.expired", jobs=await self._upkeep.expire(limit=BATCH))
+        if look.has_paused:
+            await self._promoter.tend_pauses()
         if look.has_late:
             self._emit("job.late", jobs=await self._upkeep.miss_deadlines(limit=BATCH))
         self._ticks += 1
@@ -155,9 +178,11 @@ class Maintenance:
                 self._emit("worker.buried", worker=worker)
         if await self._archiver.run_if_due():
             await self._upkeep.forget_keys()
+            await self._releaser.forget()
+            await self._scheduler.forget()
             await self._workers.forget(silence=self._settings.forget_workers_after)
 
-    def _stop_promoting(self) -> None:
-        if self._promoting is not None:
-            self._promoting.cancel()
-            self._promoting = None
+    def _stop_leading(self) -> None:
+        for task in self._leading:
+            task.cancel()
+        self._leading = []

@@ -1,15 +1,16 @@
-"""Makes scheduled jobs available when their time comes."""
+"""Makes scheduled jobs available when their time comes, and those that have waited long enough for a signal."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
 from windlass.env import Env
 from windlass.errors import StoreError
 from windlass.events import Emit
-from windlass.stores.contract import Upkeep
+from windlass.stores.contract import Queues, Signals, Upkeep
 from windlass.wakeups.contract import ANYTHING, LATER, Wakeups, queue_hint
 
 BATCH = 1000
@@ -19,7 +20,17 @@ SHORTEST_WAIT = 0.05
 class Promoter:
     """Sleeps until the next job is due; woken when a sooner one is stored, and by the regular look at the tables."""
 
-    def __init__(self, upkeep: Upkeep, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
+    def __init__(
+        self,
+        upkeep: Upkeep,
+        signals: Signals,
+        queues: Queues,
+        wakeups: Wakeups,
+        *,
+        emit: Emit,
+        env: Env,
+    ) -> None:
+        self._signals, self._queues = signals, queues
         self._upkeep, self._wakeups, self._emit, self._env = upkeep, wakeups, emit, env
         self._poked = asyncio.Event()
         self._due_in: float | None = 0.0
@@ -34,6 +45,12 @@ class Promoter:
         """What the regular look found."""
         self._due_in = None if due_in is None else due_in.total_seconds()
         self._poked.set()
+
+    async def tend_pauses(self) -> None:
+        """Hold what paused tenants have, also what came to them on other ways than by being enqueued."""
+        queues = await self._queues.tend()
+        if queues:
+            self._promoted(queues)
 
     async def run(self) -> None:
         """Promote until cancelled."""
@@ -50,11 +67,23 @@ class Promoter:
 
     async def _promote_due(self) -> None:
         try:
-            while queues := await self._upkeep.promote(limit=BATCH):
-                self._emit("jobs.promoted", jobs=len(queues))
-                self._wakeups.send(*map(queue_hint, set(queues)))
-            due_in = await self._upkeep.next_due()
-            self._due_in = None if due_in is None else due_in.total_seconds()
+            while True:
+                while queues := await self._upkeep.promote(limit=BATCH):
+                    self._promoted(queues)
+                due_in = await self._upkeep.next_due()
+                self._due_in = None if due_in is None else due_in.total_seconds()
+                if self._due_in != 0 or not (queues := await self._other_due()):
+                    return
+                self._promoted(queues)
         except StoreError as error:
             self._emit("store.failed", doing="promote", error=str(error))
             self._due_in = 1.0
+
+    async def _other_due(self) -> list[str]:
+        """What is due and no scheduled job: waits for signals whose time is over, pauses that end."""
+        return await self._signals.time_out(limit=BATCH) or await self._queues.tend()
+
+    def _promoted(self, queues: Sequence[str]) -> None:
+        self._emit("jobs.promoted", jobs=len(queues))
+        # A kind that goes on may be in any queue.
+        self._wakeups.send(*(queue_hint(queue) if queue else ANYTHING for queue in set(queues)))

@@ -15,7 +15,7 @@ from windlass.records import Look, Seized
 from windlass.settlement import Settlement
 from windlass.states import State
 from windlass.stores.contract import Claims
-from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
+from windlass.wakeups.contract import LATER, Wakeups, done_hint, freed_hints, queue_hint
 
 HOLD_FOR = timedelta(seconds=30)
 OVERRUN = timedelta(seconds=30)
@@ -121,7 +121,7 @@ class Rescuer:
         """Decide about claims that were taken over, and tell who waits for them."""
         settlements = [(one.claim, await self._decide(one.claim, _outcome(one))) for one in seized]
         settled = await self._claims.settle(settlements)
-        hints = {done_hint(job_id) for job_id in settled.awaited}
+        hints = {done_hint(job_id) for job_id in settled.awaited} | freed_hints(settled.freed)
         for claim, settlement in settlements:
             self._emit(
                 "job.rescued",

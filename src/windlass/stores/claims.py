@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
 
+from windlass.allowance import Claimed
 from windlass.errors import StoreBusy
 from windlass.fingerprints import fingerprint
 from windlass.job import Claim, JobId
 from windlass.outcome import ErrorInfo
 from windlass.records import Measured, Renewed, Seized, Settled, Wanted
 from windlass.settlement import Settlement
+from windlass.signals import Wait
 from windlass.states import FINISHED, State
-from windlass.stores import audit, rows
+from windlass.stores import audit, rows, signals
+from windlass.stores.aftermath import Aftermath
 from windlass.stores.database import Connection, Lane, Row, Values
+from windlass.stores.fair_claims import Rounds, claim_fair_limited, claim_with_fair
+from windlass.stores.limiting import (
+    Asked,
+    claim_limited,
+    claim_plain,
+    claim_suspects,
+    permit_rows,
+    take_permits,
+)
+from windlass.stores.limits import let_go
 
 _FAILURES = frozenset({"failed", "timeout", "crashed"})
 _NO_TIME = timedelta(0)
@@ -33,25 +46,44 @@ class ClaimStore:
     """Claims jobs and records what became of them on one lane."""
 
     lane: Lane
+    after: Aftermath
+    rounds: Rounds = field(default_factory=Rounds)
 
     async def claim(
         self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int, suspects: int
     ) -> list[Claim]:
-        if not wanted:
-            return []
-        found = await self.lane.fetch(
-            "jobs/claim",
-            queues=[pair.queue for pair in wanted],
-            kinds=[pair.kind for pair in wanted],
-            leases=[pair.lease for pair in wanted],
-            timeouts=[pair.timeout for pair in wanted],
-            max_attempts=[pair.max_attempts for pair in wanted],
-            worker=worker,
-            claim_id=claim_id,
-            limit=limit,
-            suspects=suspects,
-        )
-        return rows.claims(found, wanted, worker)
+        asked = Asked(worker, claim_id, suspects)
+        if limit <= 0:
+            return await claim_suspects(self.lane, wanted, asked)
+        if all(pair.fair is None for pair in wanted):
+            return await claim_plain(self.lane, wanted, asked, limit=limit)
+        return await claim_with_fair(self.lane, wanted, asked, self.rounds, limit=limit)
+
+    async def claim_limited(
+        self,
+        limited: Sequence[Wanted],
+        plain: Sequence[Wanted],
+        *,
+        worker: str,
+        claim_id: UUID,
+        limit: int,
+        limited_limit: int,
+        suspects: int,
+    ) -> Claimed:
+        asked = Asked(worker, claim_id, suspects)
+        if all(pair.fair is None for pair in (*limited, *plain)):
+            return await claim_limited(
+                self.lane, limited, plain, asked, limit=limit, limited_limit=limited_limit
+            )
+        in_turns = [pair for pair in limited if not pair.limits.kind.templates]
+        keyed = [pair for pair in limited if pair.limits.kind.templates]
+        claimed = await claim_fair_limited(self.lane, in_turns, asked, self.rounds, limit=limited_limit)
+        room = limited_limit - len(claimed.claims)
+        more = await claim_limited(self.lane, keyed, [], asked, limit=room, limited_limit=room)
+        claims = [*claimed.claims, *more.claims]
+        if len(claims) < limit and plain:
+            claims += await claim_with_fair(self.lane, plain, asked, self.rounds, limit=limit - len(claims))
+        return replace(more, claims=claims, waits={**claimed.waits, **more.waits})
 
     async def renew(self, claims: Sequence[Claim]) -> Renewed:
         asked = _guards(claims)
@@ -75,14 +107,21 @@ class ClaimStore:
     async def complete(
         self, finished: Sequence[tuple[Claim, str | None]], *, skip_locked: bool = False
     ) -> Settled:
-        return await self._write_free(self._complete, finished, skip_locked=skip_locked)
+        settled = await self._write_free(self._complete, finished, skip_locked=skip_locked)
+        return await self._let_go([claim for claim, _ in finished], settled)
 
     async def settle(
         self, settlements: Sequence[tuple[Claim, Settlement]], *, skip_locked: bool = False
     ) -> Settled:
         # Locks are taken in the order of ids, so that two batches cannot block each other for ever.
         ordered = sorted(settlements, key=lambda pair: pair[0].id)
-        return await self._write_free(self._settle, ordered, skip_locked=skip_locked)
+        settled = await self._write_free(self._settle, ordered, skip_locked=skip_locked)
+        return await self._let_go([claim for claim, _ in ordered], settled)
+
+    async def _let_go(self, claims: Sequence[Claim], settled: Settled) -> Settled:
+        """Free what the claims held under limits, after the commit, whoever made it."""
+        limited = [claim for claim in claims if claim.limits and claim.id not in settled.locked]
+        return replace(settled, freed=await let_go(self.lane, limited)) if limited else settled
 
     async def _complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
         values = [{"job_id": claim.id, "epoch": claim.epoch, "value": result} for claim, result in finished]
@@ -91,13 +130,17 @@ class ClaimStore:
         if sum(row["number"] for row in found) < len(claims):
             return await self._reckon(claims, [])
         awaited = [rows.job_id(row["awaited"]) for row in found if row["awaited"] is not None]
+        await self.after.of([rows.job_id(row["parent"]) for row in found if row["parent"] is not None])
         return Settled(done=frozenset([claim.id for claim in claims]), awaited=frozenset(awaited))
 
     async def _settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
         async with self.lane.transaction() as connection:
             found = await connection.fetch_each("jobs/settle", [_settlement(*pair) for pair in settlements])
             done = {rows.job_id(row["id"]) for row in found}
-            await _record(connection, [pair for pair in settlements if pair[0].id in done])
+            written = [pair for pair in settlements if pair[0].id in done]
+            stopped = await _record(connection, written)
+        ended = {claim.id for claim, settlement in written if settlement.state in FINISHED}
+        await self.after.of(sorted(ended | stopped))
         return await self._reckon([claim for claim, _ in settlements], found)
 
     async def _write_free(
@@ -133,7 +176,7 @@ class ClaimStore:
 
     async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
         found = await self.lane.fetch("jobs/strays", worker=worker, unanswered=list(unanswered))
-        return [rows.held_claim(row) for row in found]
+        return await _with_limits(self.lane, [rows.held_claim(row) for row in found])
 
     async def seize(
         self, *, limit: int, hold_for: timedelta, overrun: timedelta, as_of: datetime | None = None
@@ -159,6 +202,8 @@ class ClaimStore:
         again = await self.lane.fetch_each("jobs/settled", _guards(missing))
         done |= {rows.job_id(row["id"]) for row in again}
         awaited += [rows.job_id(row["id"]) for row in again if row["is_awaited"]]
+        # Perhaps that was all that came to pass; and so a handler's own transaction is followed.
+        await self.after.of([rows.job_id(row["id"]) for row in again if row["is_parent"]])
         return Settled(
             done=frozenset(done),
             lost=frozenset(claim.id for claim in missing if claim.id not in done),
@@ -202,8 +247,8 @@ def _error_text(error: ErrorInfo | None) -> str | None:
     return msgspec.json.encode(filled).decode()
 
 
-async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlement]]) -> None:
-    """Write what belongs to a settlement, in its transaction."""
+async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlement]]) -> set[JobId]:
+    """Write what belongs to a settlement, in its transaction; returns the jobs that were stopped on request."""
     await connection.fetch_each(
         "attempts/record",
         [
@@ -217,6 +262,7 @@ async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlem
             for claim, settlement in settled
         ],
     )
+    await _await_signals(connection, [(claim.id, settlement.wait) for claim, settlement in settled])
     going_on = [{"job_id": claim.id} for claim, settlement in settled if settlement.state not in FINISHED]
     stopped = {rows.job_id(row["id"]) for row in await connection.fetch_each("jobs/honour_cancel", going_on)}
     dead = [_letter(claim, settlement) for claim, settlement in settled if settlement.state is State.DEAD]
@@ -225,6 +271,14 @@ async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlem
     await audit.record(
         connection, [_failure_line(*pair, is_stopped=pair[0].id in stopped) for pair in failures]
     )
+    return stopped
+
+
+async def _await_signals(connection: Connection, waits: Sequence[tuple[JobId, Wait | None]]) -> None:
+    """Note what jobs are held for, and let those go on at once whose signal came while they ran."""
+    expected = [(job_id, wait) for job_id, wait in waits if wait is not None]
+    if expected:
+        await signals.expect(connection, expected)
 
 
 def _letter(claim: Claim, settlement: Settlement) -> dict[str, Any]:
@@ -253,11 +307,22 @@ async def _take_over(connection: Connection, expired: Sequence[Row], hold_for: t
         "jobs/seize",
         [{"job_id": row["id"], "epoch": row["lease_epoch"], "hold_for": hold_for} for row in expired],
     )
-    return [
-        Seized(
-            rows.held_claim(row),
-            ran_out=why[rows.job_id(row["id"])][0],
-            missed_deadline=why[rows.job_id(row["id"])][1],
-        )
-        for row in found
-    ]
+    claims = await _keep_permits(connection, [rows.held_claim(row) for row in found])
+    return [Seized(claim, ran_out=why[claim.id][0], missed_deadline=why[claim.id][1]) for claim in claims]
+
+
+async def _keep_permits(connection: Connection, claims: Sequence[Claim]) -> list[Claim]:
+    """Take permits over with the claims: nobody else may start before these are settled."""
+    before = await _with_limits(connection, [claim._replace(epoch=claim.epoch - 2) for claim in claims])
+    taken = [claim._replace(epoch=claim.epoch + 2) for claim in before]
+    await take_permits(connection, taken)
+    await connection.fetch_each("permits/drop", permit_rows(before))
+    return taken
+
+
+async def _with_limits(connection: Connection, claims: Sequence[Claim]) -> list[Claim]:
+    found = await connection.fetch_each("permits/of_jobs", _guards(claims))
+    held: dict[JobId, list[str]] = {}
+    for row in found:
+        held.setdefault(rows.job_id(row["job_id"]), []).append(row["limit_key"])
+    return [claim._replace(limits=tuple(held.get(claim.id, ()))) for claim in claims]

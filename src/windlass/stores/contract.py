@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
+from windlass.allowance import Claimed
 from windlass.job import Attempt, Claim, Job, JobId, NewJob, Stored
 from windlass.records import (
     Ending,
@@ -15,7 +16,6 @@ from windlass.records import (
     KindRecord,
     Measured,
     NewWorker,
-    Pause,
     QueueCount,
     Renewed,
     Seized,
@@ -28,13 +28,20 @@ from windlass.records import (
 )
 from windlass.settlement import Settlement
 from windlass.states import State
+from windlass.stores.flows_contract import Flows as Flows
+from windlass.stores.handling import Signals as Signals
 from windlass.stores.handling import Steps as Steps
 from windlass.stores.handling import Telling as Telling
 from windlass.stores.letters_contract import DeadLetters as DeadLetters
+from windlass.stores.limits_contract import Limits as Limits
 from windlass.stores.operating import AuditTrail as AuditTrail
 from windlass.stores.operating import Insights as Insights
 from windlass.stores.operating import Overrides as Overrides
 from windlass.stores.promoted_contract import PromotedFields
+from windlass.stores.queues_contract import Queues as Queues
+from windlass.stores.queues_contract import Quotas as Quotas
+from windlass.stores.schedules_contract import Locks as Locks
+from windlass.stores.schedules_contract import Schedules as Schedules
 
 
 class Enqueuing(Protocol):
@@ -59,6 +66,23 @@ class Claims(Protocol):
         self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int, suspects: int
     ) -> list[Claim]:
         """Hand up to `limit` available jobs, in order of turn, and up to `suspects` suspects to a live worker."""
+        ...
+
+    async def claim_limited(
+        self,
+        limited: Sequence[Wanted],
+        plain: Sequence[Wanted],
+        *,
+        worker: str,
+        claim_id: UUID,
+        limit: int,
+        limited_limit: int,
+        suspects: int,
+    ) -> Claimed:
+        """Hand over up to `limit` jobs of both sorts in order of turn, with limits as far as those allow.
+
+        Jobs that have to wait for a key are put aside, with the reason.
+        """
         ...
 
     async def renew(self, claims: Sequence[Claim]) -> Renewed:
@@ -165,7 +189,7 @@ class Upkeep(Protocol):
         ...
 
     async def next_due(self) -> timedelta | None:
-        """How long until the next scheduled job is due."""
+        """How long until the next scheduled job is due, or the next wait for a signal runs out."""
         ...
 
     async def expire(self, *, limit: int) -> int:
@@ -183,7 +207,7 @@ class Upkeep(Protocol):
         ...
 
     async def forget_keys(self) -> None:
-        """Drop idempotency and unique keys that have served their time."""
+        """Drop idempotency and unique keys that have served their time, and flows without jobs."""
         ...
 
 
@@ -243,22 +267,6 @@ class Workers(Protocol):
         ...
 
 
-class Queues(Protocol):
-    """Pausing and resuming."""
-
-    async def pause(self, *, queue: str | None, kind: str | None, actor: str, reason: str) -> None:
-        """Stop claims of a queue or a kind."""
-        ...
-
-    async def resume(self, *, queue: str | None, kind: str | None, actor: str) -> bool:
-        """Let them be claimed again; False when nothing was paused."""
-        ...
-
-    async def pauses(self) -> list[Pause]:
-        """What is paused."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Stores:
     """One store a noun, on the connections of one purpose."""
@@ -271,9 +279,15 @@ class Stores:
     kinds: Kinds
     workers: Workers
     queues: Queues
+    quotas: Quotas
     audit: AuditTrail
     insights: Insights
     overrides: Overrides
     promoted: PromotedFields
     steps: Steps
     progress: Telling
+    flows: Flows
+    limits: Limits
+    schedules: Schedules
+    locks: Locks
+    signals: Signals

@@ -20,8 +20,8 @@ class Connection(Protocol):
         """Run the query and return its rows."""
         ...
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
-        """Run the query for every set of values, all or none, and return all rows."""
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
+        """Run the query for every set of values, all or none, and return all rows; `same` goes for every set."""
         ...
 
 

@@ -14,6 +14,7 @@ from windlass.job import JobId
 from windlass.records import DeadLetter, LetterFilter, LetterGroup, LetterMark
 from windlass.states import State
 from windlass.stores import audit, rows
+from windlass.stores.aftermath import Aftermath
 from windlass.stores.database import Connection, Lane, Row
 from windlass.stores.jobs import refusal
 
@@ -26,6 +27,7 @@ class DeadLetterStore:
     """Lists and closes dead letters on one lane."""
 
     lane: Lane
+    after: Aftermath
 
     async def open(
         self,
@@ -167,15 +169,21 @@ class DeadLetterStore:
                 metadata = {**(rows.document(before[0]["metadata"]) or {}), "retried_from": str(job_id)}
                 values = {"job_id": job_id, "new_metadata": codec.encode(metadata, what="metadata"), **copy}
                 await connection.fetch_each("dead_letters/clone", [values])
+                await connection.fetch("flows/repoint", id=job_id, new_id=copy["new_id"])
+                await connection.fetch("flows/take_place", id=job_id, new_id=copy["new_id"])
             elif args is not None:
                 # What it did with the old arguments is not what it would do with these.
-                await connection.fetch("steps/forget", id=job_id)
-            return queues[job_id]
+                for what in ("steps/forget", "signals/forget", "signals/forget_waits"):
+                    await connection.fetch(what, id=job_id)
+        await self.after.of([job_id])
+        return queues[job_id]
 
     async def _close_many(self, job_ids: Sequence[JobId], decision: _Decision) -> dict[JobId, str]:
         async with self.lane.transaction() as connection:
             # In the order of ids, so that two who decide about the same jobs cannot block each other for ever.
-            return await decision.carry_out(connection, sorted(job_ids))
+            queues = await decision.carry_out(connection, sorted(job_ids))
+        await self.after.of(queues)
+        return queues
 
 
 def _narrowed(filters: LetterFilter) -> dict[str, str | None]:
@@ -264,6 +272,8 @@ class _Decision:
         if self.version is not None and len(closed) < len(dead):
             raise await _refusal(connection, job_ids[0], asked=self.verb, version=self.version)
         await audit.record(connection, [self.line(job_id, row["tenant"]) for job_id, row in dead.items()])
+        # Who died while it waited for parents does not wait for them when it comes back.
+        await connection.fetch("flows/void", ids=list(dead))
         return {job_id: row["queue"] for job_id, row in dead.items()}
 
     def of(self, job_id: JobId) -> dict[str, object]:

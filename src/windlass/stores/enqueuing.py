@@ -9,10 +9,12 @@ from typing import Any
 
 from windlass.errors import IdempotencyMismatch, StoreBusy, StoreConflict
 from windlass.job import JobId, NewJob, Stored
-from windlass.stores import rows
+from windlass.stores import quotas, rows, signals
 from windlass.stores.database import Connection, Lane
 
 KEEP_KEYS = timedelta(hours=24)
+ONE_STATEMENT = 1000
+"""So many jobs are stored by one statement on every database; more may take several."""
 _TRIES = 5
 
 
@@ -23,14 +25,31 @@ class EnqueuingStore:
     lane: Lane
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> None:
+        if not jobs:
+            return
         if all(job.is_plain for job in jobs):
             try:
-                await self.lane.fetch_each("jobs/enqueue_plain", [_plain_values(job) for job in jobs])
-                return
+                return await self._enqueue_plain(jobs)
             except StoreConflict:
                 # An id is there already: an earlier sending arrived, and only its reply was lost.
                 pass
-        await self.lane.fetch_each("jobs/enqueue", [_values(job) for job in jobs])
+        waits = [(job.id, job.wait) for job in jobs if job.wait is not None]
+        if not waits and (len(jobs) <= ONE_STATEMENT or not any(job.tenant for job in jobs)):
+            stored = await self.lane.fetch_each("jobs/enqueue", [values_of(job) for job in jobs])
+            return await quotas.refuse_crowded(self.lane, jobs, stored)
+        async with self.lane.transaction() as connection:
+            stored = await connection.fetch_each("jobs/enqueue", [values_of(job) for job in jobs])
+            await quotas.refuse_crowded(connection, jobs, stored)
+            if waits:
+                await signals.expect(connection, waits)
+
+    async def _enqueue_plain(self, jobs: Sequence[NewJob]) -> None:
+        first = jobs[0]
+        if all(_are_alike(job, first) for job in jobs):
+            own = [{"id": job.id, "args": job.args} for job in jobs]
+            await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))
+        else:
+            await self.lane.fetch_each("jobs/enqueue_plain", [_plain_values(job) for job in jobs])
 
     async def enqueue_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:
         for _ in range(_TRIES):
@@ -47,18 +66,46 @@ class _KeyFreed(Exception):
 
 
 async def _store_keyed(connection: Connection, job: NewJob) -> Stored:
+    if job.debounce_key is not None and (put_off := await _put_off(connection, job, job.debounce_key)):
+        return put_off
     existing = await _existing(connection, job)
     if existing is not None:
         return await _found(connection, job, existing)
-    inserted = await connection.fetch_each("jobs/enqueue", [_values(job)])
+    inserted = await connection.fetch_each("jobs/enqueue", [values_of(job)])
+    if inserted and job.wait is not None:
+        await signals.expect(connection, [(job.id, job.wait)])
     if inserted or await connection.fetch_each("jobs/states", [{"job_id": job.id}]):
         return Stored(job.id, is_new=True)
     if job.unique_key is not None:
         holder = await connection.fetch("keys/find_active", tenant=job.tenant, key=job.unique_key)
         if holder:
             return await _found(connection, job, rows.job_id(holder[0]["job_id"]))
-        raise _KeyFreed
-    return Stored(job.id, is_new=True)
+    await _refuse_crowded(connection, job)
+    raise _KeyFreed
+
+
+async def _put_off(connection: Connection, job: NewJob, key: str) -> Stored | None:
+    """Put off the job that waits under this key, with the arguments of this one; None if this one is to be stored."""
+    kept = await connection.fetch("keys/debounce", tenant=job.tenant, key=key, job_id=job.id)
+    waiting = rows.job_id(kept[0]["job_id"])
+    if waiting == job.id:
+        return None
+    values = {
+        "job_id": waiting,
+        "args": job.args,
+        "delay": job.delay,
+        "longest": job.longest_debounce,
+    }
+    if await connection.fetch_each("jobs/put_off", [values]):
+        return Stored(waiting, is_new=False)
+    await connection.fetch("keys/debounce_by", tenant=job.tenant, key=key, job_id=job.id)
+    return None
+
+
+async def _refuse_crowded(connection: Connection, job: NewJob) -> None:
+    crowded = await connection.fetch_each("quotas/crowded", quotas.groups([job]))
+    if crowded:
+        raise quotas.exceeded(crowded)
 
 
 async def _found(connection: Connection, job: NewJob, existing: JobId) -> Stored:
@@ -109,17 +156,30 @@ async def _reserve_window(connection: Connection, job: NewJob, key: str, length:
 
 
 def _plain_values(job: NewJob) -> dict[str, Any]:
+    return {"id": job.id, "args": job.args, **_shared_values(job)}
+
+
+def _are_alike(one: NewJob, other: NewJob) -> bool:
+    return (
+        one.kind == other.kind
+        and one.queue == other.queue
+        and one.priority == other.priority
+        and one.ageing_step == other.ageing_step
+    )
+
+
+def _shared_values(job: NewJob) -> dict[str, Any]:
+    """What plain jobs of one kind have in common."""
     return {
-        "id": job.id,
         "kind": job.kind,
         "queue": job.queue,
-        "args": job.args,
         "priority": job.priority,
         "turn_offset": (job.priority - 5) * job.ageing_step,
     }
 
 
-def _values(job: NewJob) -> dict[str, Any]:
+def values_of(job: NewJob) -> dict[str, Any]:
+    """A job as the statement that stores it takes it."""
     return {
         **_plain_values(job),
         "delay": job.delay,
@@ -144,4 +204,5 @@ def _values(job: NewJob) -> dict[str, Any]:
         "expires_in": job.expires_in,
         "deadline": job.deadline,
         "deadline_in": job.deadline_in,
+        "order_key": job.order_key,
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from windlass.job import Claim, JobId, NewStep, Progress, Step
+from windlass.signals import Mail, NewSignal, Sent, Signal
 
 
 class Steps(Protocol):
@@ -32,4 +33,27 @@ class Telling(Protocol):
 
     async def write(self, told: Sequence[tuple[Claim, Progress]]) -> None:
         """Keep the newest word of each claim that is still held, one a job; that of any other is dropped."""
+        ...
+
+
+class Signals(Protocol):
+    """What jobs receive from outside, and how long they wait for it."""
+
+    async def send(self, signal: NewSignal) -> Sent:
+        """Keep a signal for a job that has not ended, and let the job go on if it waits for this one.
+
+        Sent again under the same key it changes nothing. Raises JobNotFound and SignalRefused.
+        """
+        ...
+
+    async def mail(self, job_id: JobId) -> Mail:
+        """Everything that the waits of a job's handler are answered from."""
+        ...
+
+    async def of_job(self, job_id: JobId) -> list[Signal]:
+        """What a job has received, in order."""
+        ...
+
+    async def time_out(self, *, limit: int) -> list[str]:
+        """Let jobs go on that have waited long enough; returns the queue of each."""
         ...

@@ -12,6 +12,7 @@ from windlass.job import Attempt, Job, JobId
 from windlass.records import Ending, JobFilter, QueueCount
 from windlass.states import WAITING, State, sources_of
 from windlass.stores import audit, rows
+from windlass.stores.aftermath import Aftermath
 from windlass.stores.database import Connection, Lane, Row
 
 
@@ -20,6 +21,7 @@ class JobStore:
     """Reads jobs and changes waiting ones on one lane."""
 
     lane: Lane
+    after: Aftermath
 
     async def get(self, job_id: JobId) -> Job | None:
         found = await self.lane.fetch("jobs/get", id=job_id)
@@ -47,13 +49,20 @@ class JobStore:
         return found[0]["queue"] if found else None
 
     async def cancel(self, job_id: JobId, *, actor: str, reason: str, running: bool) -> State:
+        state = await self._cancel(job_id, actor=actor, reason=reason, running=running)
+        if state is State.CANCELLED:
+            await self.after.of_waiting([job_id])
+        return state
+
+    async def _cancel(self, job_id: JobId, *, actor: str, reason: str, running: bool) -> State:
         async with self.lane.transaction() as connection:
+            was = await _state_of(connection, job_id)
             for verb, state in (("cancel", State.CANCELLED), ("request_cancel", State.RUNNING)):
                 if state is State.RUNNING and not running:
                     continue
                 found = await connection.fetch_each(f"jobs/{verb}", [{"job_id": job_id, "why": reason}])
                 if found:
-                    line = _line(found[0], actor=actor, action=f"job.{verb}", to_state=state, reason=reason)
+                    line = _line(found[0], was, state, actor=actor, action=f"job.{verb}", reason=reason)
                     await audit.record(connection, [line])
                     return state
             allowed = WAITING | {State.RUNNING} if running else WAITING
@@ -68,7 +77,10 @@ class JobStore:
         await self._act("hold", values, actor=actor, to_state=State.HELD, reason=reason)
 
     async def release(self, job_id: JobId, *, actor: str) -> None:
-        await self._act("release", {"job_id": job_id}, actor=actor, to_state=None)
+        async with self.lane.transaction() as connection:
+            await _act(connection, "release", {"job_id": job_id}, actor=actor, to_state=None)
+            # It does not wait for parents any more, if it did, and nobody may see it run as if it still did.
+            await connection.fetch("flows/void", ids=[job_id])
 
     async def _act(
         self,
@@ -80,11 +92,25 @@ class JobStore:
         reason: str | None = None,
     ) -> None:
         async with self.lane.transaction() as connection:
-            found = await connection.fetch_each(f"jobs/{verb}", [values])
-            if not found:
-                raise await refusal(connection, values["job_id"], asked=verb, allowed=sources_of(verb))
-            line = _line(found[0], actor=actor, action=f"job.{verb}", to_state=to_state, reason=reason)
-            await audit.record(connection, [line])
+            await _act(connection, verb, values, actor=actor, to_state=to_state, reason=reason)
+
+
+async def _act(
+    connection: Connection,
+    verb: str,
+    values: dict[str, Any],
+    *,
+    actor: str,
+    to_state: State | None,
+    reason: str | None = None,
+) -> None:
+    was = await _state_of(connection, values["job_id"])
+    found = await connection.fetch_each(f"jobs/{verb}", [values])
+    if not found:
+        raise await refusal(connection, values["job_id"], asked=verb, allowed=sources_of(verb))
+    becomes = to_state or State(found[0]["state"])
+    line = _line(found[0], was, becomes, actor=actor, action=f"job.{verb}", reason=reason)
+    await audit.record(connection, [line])
 
 
 async def refusal(
@@ -97,12 +123,21 @@ async def refusal(
     return WrongState(job_id, asked=asked, state=found[0]["state"], needs=allowed)
 
 
-def _line(row: Row, *, actor: str, action: str, to_state: State | None, reason: str | None) -> audit.Line:
+async def _state_of(connection: Connection, job_id: JobId) -> str | None:
+    """What a job is until the transaction ends; None if there is none."""
+    found = await connection.fetch("jobs/hold_still", ids=[job_id])
+    return found[0]["state"] if found else None
+
+
+def _line(
+    row: Row, was: str | None, becomes: State, *, actor: str, action: str, reason: str | None
+) -> audit.Line:
     return audit.Line(
         tenant=row["tenant"],
         actor=actor,
         action=action,
         job_id=rows.job_id(row["id"]),
-        to_state=to_state.value if to_state else None,
+        from_state=was,
+        to_state=becomes.value,
         reason=reason,
     )

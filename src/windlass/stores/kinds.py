@@ -41,4 +41,5 @@ def _values(record: KindRecord) -> dict[str, str | None]:
         "fingerprint": record.fingerprint,
         "description": record.description,
         "declared_by": record.declared_by,
+        "ordered_by": record.ordered_by,
     }

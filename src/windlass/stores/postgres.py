@@ -59,14 +59,15 @@ _COLUMNS = {"integer": "bigint", "number": "double precision", "timestamp": "tim
 
 def _each(body: str) -> str:
     pairs = columns(body)
-    arrays = ", ".join(f":{name}::{_TYPES.get(kind, kind)}[]" for name, kind in pairs)
+    # Not :name::type[], in which SQLAlchemy sees no value.
+    arrays = ", ".join(f"CAST(:{name} AS {_TYPES.get(kind, kind)}[])" for name, kind in pairs)
     names = ", ".join(name for name, _ in pairs)
     return f"(SELECT {names} FROM unnest({arrays}) AS value ({names}))"
 
 
 def _any_of(body: str) -> str:
     column, value, kind = body.split()
-    return f"{column} = ANY ({value}::{kind}[])"
+    return f"{column} = ANY (CAST({value} AS {kind}[]))"
 
 
 def _has_tag(body: str) -> str:
@@ -82,6 +83,8 @@ def dialect(*, clock: bool = False) -> Dialect:
         "now": lambda _: given if clock else "statement_timestamp()",
         "started": lambda _: "pg_postmaster_start_time()",
         "each": _each,
+        "lock": lambda _: "FOR UPDATE",
+        "keep": lambda _: "FOR NO KEY UPDATE",
         "skip_locked": lambda _: "FOR UPDATE SKIP LOCKED",
         "share": lambda table: f"FOR SHARE OF {table}",
         "milliseconds": lambda body: f"(EXTRACT(EPOCH FROM {body}) * 1000)::bigint",
@@ -117,7 +120,7 @@ def translate(error: BaseException) -> StoreError:
             field = str(error.constraint_name).removesuffix("_must_exist")
             return FieldRefused(field, f"must exist before the job is stored: {error.detail}")
         case asyncpg.UniqueViolationError():
-            return StoreConflict(f"PostgreSQL refused a row that is there already: {error}")
+            return StoreConflict(f"PostgreSQL refused a row that is there already: {error.args[0]}")
         case asyncpg.LockNotAvailableError() | asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
             return StoreBusy(f"PostgreSQL could not take a lock in time: {error}")
         case asyncpg.PostgresConnectionError() | asyncpg.OperatorInterventionError():
@@ -126,8 +129,11 @@ def translate(error: BaseException) -> StoreError:
             return StoreUnavailable(f"PostgreSQL is out of resources: {error}")
         case asyncpg.InterfaceError() | asyncpg.InternalClientError() | OSError() | TimeoutError():
             return StoreUnavailable(f"PostgreSQL cannot be reached: {error!r}")
+        case asyncpg.ReadOnlySQLTransactionError():
+            return StoreUnavailable(f"PostgreSQL takes no changes here, as after a failover: {error}")
         case _:
-            return StoreError(f"PostgreSQL refused a statement: {error}")
+            # Without the details, which repeat the row and with it a job's arguments.
+            return StoreError(f"PostgreSQL refused a statement: {error.args[0]}")
 
 
 class Postgres:
@@ -200,24 +206,24 @@ class PostgresLane:
     """A few connections kept for one purpose, without the reset that a general pool sends on every return."""
 
     def __init__(self, database: Postgres, size: int, *, patience: float | None) -> None:
-        self._database, self._patience = database, patience
+        self.database, self._patience = database, patience
         self._idle: deque[Driver] = deque()
         self._free = asyncio.Semaphore(size)
         self._lost = 0
 
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         async with self._borrow() as connection:
-            if not self._database.dialect.statement(name).plans_anew:
+            if not self.database.dialect.statement(name).plans_anew:
                 return await connection.fetch(name, **values)
             async with connection.driver.transaction():
                 await connection.driver.execute(PLAN_ANEW)
                 return await connection.fetch(name, **values)
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         if not rows:
             return []
         async with self._borrow() as connection:
-            return await connection.fetch_each(name, rows)
+            return await connection.fetch_each(name, rows, **same)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -232,30 +238,26 @@ class PostgresLane:
             except (asyncpg.PostgresError, *LINK_ERRORS):
                 connection.terminate()
 
-    @asynccontextmanager
-    async def _borrow(self) -> AsyncIterator[PostgresConnection]:
-        async with self._free:
-            driver = await self._open()
-            clean = False
-            try:
-                yield PostgresConnection(driver, self._database)
-                clean = True
-            except asyncpg.PostgresError as error:
-                clean = not driver.is_closed()
-                raise translate(error) from error
-            except LINK_ERRORS as error:
-                raise translate(error) from error
-            except BaseException as error:
-                # What a caller raises between two statements leaves the session sound; an interruption may not.
-                clean = isinstance(error, Exception)
-                raise
-            finally:
-                # Cancelled or broken in the middle: nobody knows what the session is in, so it is not used again.
-                if clean and not driver.is_closed() and not driver.is_in_transaction():
-                    self._idle.append(driver)
-                else:
-                    self._lost += 1
-                    driver.terminate()
+    def _borrow(self) -> _Borrowed:
+        return _Borrowed(self)
+
+    async def take(self) -> Driver:
+        """A connection that nobody else uses; to be given back or ended."""
+        await self._free.acquire()
+        try:
+            return self._idle.pop() if self._idle and not self._idle[-1].is_closed() else await self._open()
+        except BaseException:
+            self._free.release()
+            raise
+
+    def give_back(self, driver: Driver, *, is_clean: bool) -> None:
+        """Keep a connection for the next user, unless nobody knows what its session is in."""
+        self._free.release()
+        if is_clean and not driver.is_closed() and not driver.is_in_transaction():
+            self._idle.append(driver)
+        else:
+            self._lost += 1
+            driver.terminate()
 
     async def _open(self) -> Driver:
         while self._idle:
@@ -263,11 +265,40 @@ class PostgresLane:
             if not driver.is_closed():
                 return driver
             self._lost += 1
-        driver = await self._database.connect(patience=self._patience)
+        driver = await self.database.connect(patience=self._patience)
         if self._lost:
             self._lost = 0
-            self._database.reconnections += 1
+            self.database.reconnections += 1
         return driver
+
+
+class _Borrowed:
+    """A connection of a lane for the length of a block; errors leave it in our words."""
+
+    __slots__ = ("_driver", "_lane")
+
+    def __init__(self, lane: PostgresLane) -> None:
+        self._lane = lane
+
+    async def __aenter__(self) -> PostgresConnection:
+        self._driver = await self._lane.take()
+        return PostgresConnection(self._driver, self._lane.database)
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        lane, driver = self._lane, self._driver
+        if error is None:
+            lane.give_back(driver, is_clean=True)
+        elif isinstance(error, asyncpg.PostgresError):
+            # Who may not write may be connected to what has become a standby.
+            lane.give_back(driver, is_clean=not isinstance(error, asyncpg.ReadOnlySQLTransactionError))
+            raise translate(error) from error
+        elif isinstance(error, LINK_ERRORS):
+            lane.give_back(driver, is_clean=False)
+            raise translate(error) from error
+        else:
+            # What a caller raises between two statements leaves the session sound; an interruption in the middle of
+            # one may not.
+            lane.give_back(driver, is_clean=isinstance(error, Exception))
 
 
 class PostgresConnection:
@@ -284,12 +315,13 @@ class PostgresConnection:
         found: Any = await self.driver.fetch(statement.sql, *[values[value] for value in statement.values])
         return cast("Sequence[Row]", found)
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         if not rows:
             return []
         statement = self._dialect.statement(name)
-        given = {value: [row[value] for row in rows] for value in statement.values if value != "clock"}
+        given: dict[str, Any] = {column: [row[column] for row in rows] for column in statement.columns}
+        given.update(same)
         if self._clock is not None:
-            given["clock"] = self._clock()  # type: ignore[assignment]  # the one value that is not an array
+            given["clock"] = self._clock()
         found: Any = await self.driver.fetch(statement.sql, *[given[value] for value in statement.values])
         return cast("Sequence[Row]", found)

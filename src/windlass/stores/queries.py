@@ -8,7 +8,8 @@ A query is a file, `sql/<database>/<noun>/<verb>.sql`, or the shared one of the 
 {milliseconds x}   an interval or moment as whole ms          {greatest}     the larger of its arguments, or {least}
 {any_of c :v t}    the column is one of the values            {has_tag c :v} the JSON array holds the text
 {object …}         a JSON object                              {started}      when the database was started
-{share table}      keep its rows as they are until the end
+{share table}      keep its rows as they are until the end    {lock}         keep its rows from all others till then
+{keep}             keep rows as an update of no key would
 types:             {word} {uuid} {json} {jsonb} {timestamp} {interval} {serial} {column a-promoted-field's-type}
 
 Some queries are about tables whose columns the application chose. Those names come with the query's own, as JSON:

@@ -21,9 +21,9 @@ class ReadyLane:
         await self.ready()
         return await self.lane.fetch(name, **values)
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         await self.ready()
-        return await self.lane.fetch_each(name, rows)
+        return await self.lane.fetch_each(name, rows, **same)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:

@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from windlass.job import Attempt, Claim, Job, JobId, Progress, Step
+from windlass.pauses import Pause
 from windlass.records import (
     AuditEntry,
     DeadLetter,
@@ -20,7 +21,6 @@ from windlass.records import (
     Look,
     Neighbour,
     Override,
-    Pause,
     QueueCount,
     Wanted,
     WorkerRecord,
@@ -85,7 +85,7 @@ def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[
             values[_ID], values[_SUSPECT] = job_id(values[_ID]), bool(values[_SUSPECT])
         if values[_DEADLINE] is not None:
             values[_DEADLINE] = moment(values[_DEADLINE])
-        claims.append(Claim._make(values))
+        claims.append(Claim(*values))
     return claims
 
 
@@ -339,6 +339,8 @@ def pause(row: Row) -> Pause:
         paused_at=moment(row["paused_at"]),
         paused_by=row["paused_by"],
         reason=row["reason"],
+        tenant=row["tenant"] or None,
+        ends_at=maybe_moment(row["ends_at"]),
     )
 
 
@@ -358,16 +360,29 @@ def ending(row: Row) -> Ending:
     return Ending(State(row["state"]), row["result"], row["reason"], document(row["error"]))
 
 
+_TIMES = ("next_run_at", "next_timeout_at", "next_resume_at")
+
+
+def due_in(row: Row) -> timedelta | None:
+    """How long until something is due by itself: the soonest of every `next_…_at`."""
+    due = [moment(row[name]) for name in _TIMES if row[name] is not None]
+    return max(min(due) - moment(row["now"]), timedelta(0)) if due else None
+
+
 def look(row: Row) -> Look:
     """What there is to do for maintenance."""
-    due = maybe_moment(row["next_run_at"])
+    token = maybe_moment(row["next_token_at"])
     return Look(
         now=moment(row["now"]),
         started_at=moment(row["started_at"]),
-        due_in=None if due is None else max(due - moment(row["now"]), timedelta(0)),
+        due_in=due_in(row),
         has_expired=bool(row["has_expired"]),
         has_unstarted=bool(row["has_unstarted"]),
         has_late=bool(row["has_late"]),
+        has_paused=bool(row["has_paused"]),
+        has_waiting_children=bool(row["has_waiting_children"]),
+        has_parked=bool(row["has_parked"]),
+        token_in=None if token is None else max(token - moment(row["now"]), timedelta(0)),
     )
 
 

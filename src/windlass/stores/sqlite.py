@@ -57,6 +57,8 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
     "now": lambda _: ":clock",
     "started": lambda _: "0",
     "each": _each,
+    "lock": lambda _: "",
+    "keep": lambda _: "",
     "skip_locked": lambda _: "",
     "share": lambda _: "",
     "milliseconds": lambda body: f"(({body}) / 1000)",
@@ -185,10 +187,10 @@ class SqliteLane:
         statement = self._database.dialect.statement(name)
         return await self._run(statement, [values])
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         if not rows:
             return []
-        return await self._run(self._database.dialect.statement(name), rows)
+        return await self._run(self._database.dialect.statement(name), rows, same)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -219,8 +221,10 @@ class SqliteLane:
             self._database.file.undo(opening)
             raise
 
-    async def _run(self, statement: Statement, rows: Sequence[Values]) -> Sequence[Row]:
-        work = _work(statement, rows, self._database.clock)
+    async def _run(
+        self, statement: Statement, rows: Sequence[Values], same: Values | None = None
+    ) -> Sequence[Row]:
+        work = _work(statement, rows, self._database.clock, same)
         file = self._database.file
         future = file.read(work) if statement.is_read else file.write(work)
         result: list[Row] = await self._database._done(future)
@@ -236,10 +240,10 @@ class SqliteTransaction:
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         return await self.fetch_each(name, [values])
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         if not rows:
             return []
-        work = _work(self._database.dialect.statement(name), rows, self._database.clock)
+        work = _work(self._database.dialect.statement(name), rows, self._database.clock, same)
         result: list[Row] = await self._database._done(self._database.file.in_transaction(work))
         return result
 
@@ -261,11 +265,13 @@ def bindings(
 
 
 def _work(
-    statement: Statement, rows: Sequence[Values], clock: Callable[[], int]
+    statement: Statement, rows: Sequence[Values], clock: Callable[[], int], same: Values | None = None
 ) -> Callable[[sqlite3.Connection], list[Row]]:
+    known = {name: adapt(value) for name, value in (same or {}).items()}
+
     def run(connection: sqlite3.Connection) -> list[Row]:
         found: list[Row] = []
-        for bound in bindings(statement, rows, {"clock": clock()}):
+        for bound in bindings(statement, rows, {**known, "clock": clock()}):
             cursor = connection.execute(statement.sql, bound)
             if cursor.description is not None:
                 # RETURNING rows must all be read, or the statement does not finish.

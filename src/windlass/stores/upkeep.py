@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,6 +11,7 @@ from windlass.fingerprints import fingerprint
 from windlass.job import JobId
 from windlass.states import State
 from windlass.stores import audit, rows
+from windlass.stores.aftermath import Aftermath
 from windlass.stores.database import Lane, Row
 
 _TIMESTAMP_BITS = 80
@@ -20,25 +22,27 @@ class UpkeepStore:
     """Promotes, expires and removes jobs on one lane."""
 
     lane: Lane
+    after: Aftermath
 
     async def promote(self, *, limit: int) -> list[str]:
         return [row["queue"] for row in await self.lane.fetch("jobs/promote", limit=limit)]
 
     async def next_due(self) -> timedelta | None:
-        row = (await self.lane.fetch("jobs/next_due"))[0]
-        due = rows.maybe_moment(row["next_run_at"])
-        return None if due is None else max(due - rows.moment(row["now"]), timedelta(0))
+        return rows.due_in((await self.lane.fetch("jobs/next_due"))[0])
 
     async def expire(self, *, limit: int) -> int:
         async with self.lane.transaction() as connection:
-            found = await connection.fetch("jobs/expire", limit=limit)
-            lines = [_line(row, "job.expired", State.CANCELLED) for row in found]
+            was = _states(await connection.fetch("jobs/unstarted", limit=limit))
+            found = await connection.fetch_each("jobs/expire", [{"job_id": job_id} for job_id in was])
+            lines = [_line(row, was, "job.expired", State.CANCELLED) for row in found]
             await audit.record(connection, lines)
-            return len(found)
+        await self.after.of_waiting([rows.job_id(row["id"]) for row in found])
+        return len(found)
 
     async def miss_deadlines(self, *, limit: int) -> int:
         async with self.lane.transaction() as connection:
-            found = await connection.fetch("jobs/miss_deadline", limit=limit)
+            was = _states(await connection.fetch("jobs/late", limit=limit))
+            found = await connection.fetch_each("jobs/miss_deadline", [{"job_id": job_id} for job_id in was])
             letters = [
                 {
                     "job_id": row["id"],
@@ -48,8 +52,10 @@ class UpkeepStore:
                 for row in found
             ]
             await connection.fetch_each("dead_letters/record", letters)
-            await audit.record(connection, [_line(row, "job.missed_deadline", State.DEAD) for row in found])
-            return len(found)
+            lines = [_line(row, was, "job.missed_deadline", State.DEAD) for row in found]
+            await audit.record(connection, lines)
+        await self.after.of_waiting([rows.job_id(row["id"]) for row in found])
+        return len(found)
 
     async def delete_finished(
         self, state: State, *, older_than: timedelta, after: UUID, limit: int
@@ -61,12 +67,18 @@ class UpkeepStore:
         old = [row for row in found if rows.job_id(row["id"]) < created_before]
         ended = [row["id"] for row in old if row["state"] == state and _ended_before(row, cutoff)]
         if ended:
-            await self.lane.fetch("jobs/delete_finished", ids=ended, finished_before=cutoff)
+            async with self.lane.transaction() as connection:
+                free = await connection.fetch("jobs/lock_finished", ids=ended)
+                ids = [row["id"] for row in free]
+                await connection.fetch("fires/keep", ids=ids, finished_before=cutoff)
+                await connection.fetch("jobs/delete_finished", ids=ids, finished_before=cutoff)
         return rows.job_id(old[-1]["id"]) if len(old) == limit else None
 
     async def forget_keys(self) -> None:
         await self.lane.fetch("keys/forget")
         await self.lane.fetch("keys/forget_windows")
+        await self.lane.fetch("keys/forget_debounces")
+        await self.lane.fetch("flows/forget")
 
 
 def _ended_before(row: Row, cutoff: datetime) -> bool:
@@ -74,12 +86,18 @@ def _ended_before(row: Row, cutoff: datetime) -> bool:
     return finished_at is not None and finished_at < cutoff
 
 
-def _line(row: Row, action: str, to_state: State) -> audit.Line:
+def _states(found: Sequence[Row]) -> dict[JobId, str]:
+    return {rows.job_id(row["id"]): row["state"] for row in found}
+
+
+def _line(row: Row, was: Mapping[JobId, str], action: str, to_state: State) -> audit.Line:
+    job_id = rows.job_id(row["id"])
     return audit.Line(
         tenant=row["tenant"],
         actor="maintenance",
         action=action,
-        job_id=rows.job_id(row["id"]),
+        job_id=job_id,
+        from_state=was[job_id],
         to_state=to_state.value,
         reason=action.removeprefix("job."),
     )

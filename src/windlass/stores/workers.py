@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 
 from windlass.records import NewWorker, Tick, Vicinity, Vitals, WorkerRecord
-from windlass.stores import rows
+from windlass.stores import rows, schedule_rows
 from windlass.stores.database import Connection, Lane
 
 MAINTENANCE = "maintenance"
@@ -43,7 +43,8 @@ class WorkerStore:
             if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
                 return learnt
             look = await connection.fetch("jobs/look", overrun=overrun)
-            return replace(learnt, is_leader=True, look=rows.look(look[0]))
+            schedules = schedule_rows.look((await connection.fetch("schedules/look"))[0])
+            return replace(learnt, is_leader=True, look=rows.look(look[0]), schedules=schedules)
 
     async def retire(self, worker: str, *, state: str) -> None:
         await self.lane.fetch("workers/retire", id=worker, state=state)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from windlass.assembly import StoredPolicies
 from windlass.client.numbers import Numbers
 from windlass.maintenance.rescuer import HOLD_FOR, OVERRUN, Rescuer
+from windlass.maintenance.scheduler import Scheduler
 from windlass.records import Vitals
 from windlass.stores.contract import Stores
 from windlass.worker.worker import Worker
@@ -18,18 +19,32 @@ BATCH = 1000
 
 
 async def catch_up(app: Windlass, worker: Worker) -> None:
-    """Take back what ran out, end what came too late, make due jobs available, give up silent workers."""
+    """Take back what ran out, end what came too late, fire what is due, promote jobs, give up silent workers."""
     stores = app.jobs.stores
     await _rescue(app, stores, worker)
     while await stores.upkeep.expire(limit=BATCH):
         pass
     while await stores.upkeep.miss_deadlines(limit=BATCH):
         pass
+    await _fire(app, stores, worker)
     while await stores.upkeep.promote(limit=BATCH):
+        pass
+    await stores.queues.tend()
+    while await stores.signals.time_out(limit=BATCH):
         pass
     # The worker of the test lives, however far the test has travelled.
     await stores.workers.tick(worker.id, vitals=Vitals(), lease=app.settings.leader_lease, overrun=OVERRUN)
     await stores.workers.bury(silence=app.settings.silence)
+
+
+async def _fire(app: Windlass, stores: Stores, worker: Worker) -> None:
+    scheduler = Scheduler(
+        stores.schedules, stores.locks, app.jobs.wakeups, emit=worker._emit, env=worker._env
+    )
+    while await scheduler.fire_due():
+        pass
+    while await stores.schedules.let_go(limit=BATCH):
+        pass
 
 
 async def _rescue(app: Windlass, stores: Stores, worker: Worker) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from windlass.outcome import Complete, Crashed, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.outcome import Complete, Crashed, Fail, Outcome, Released, Snoozed, Stopped, Waiting
 from windlass.states import State
 from windlass.testing.hands import Ran
 
@@ -43,6 +43,11 @@ class Drained:
         return self._counts["snoozed"]
 
     @property
+    def waiting(self) -> int:
+        """Runs that ended waiting for a signal."""
+        return self._counts["waiting"]
+
+    @property
     def failed(self) -> int:
         """Attempts whose handler raised, whatever became of the job."""
         return sum(isinstance(ran.outcome, Fail) for ran in self.attempts)
@@ -62,6 +67,8 @@ def _word(outcome: Outcome, state: State) -> str:
     match outcome:
         case Snoozed() if state is State.SCHEDULED:
             return "snoozed"
+        case Waiting():
+            return "waiting"
         case Fail() | Crashed() if state in (State.SCHEDULED, State.AVAILABLE):
             return "retrying"
         case Complete() | Stopped() | Released() | Snoozed() | Fail() | Crashed():

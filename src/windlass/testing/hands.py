@@ -64,9 +64,10 @@ class Hands:
         )
         self._runner.use_loop(self._loop)
         stores = app.jobs.stores
+        self._notebook.locks.attach(stores.locks)
         self._tasks = [
             asyncio.create_task(self._settler.run()),
-            asyncio.create_task(self._notebook.run(stores.steps, stores.progress)),
+            asyncio.create_task(self._notebook.run(stores.steps, stores.progress, stores.signals)),
             asyncio.create_task(
                 watch_time_limits(self._runner, self._finish, emit=worker._emit, env=worker._env)
             ),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast
 
+from windlass.client.scheduling import declare
 from windlass.durations import Duration, duration
 from windlass.errors import JobFailed, WindlassError
 from windlass.handler import BoundHandler, Handler
@@ -193,6 +194,8 @@ class Harness:
     async def _register(self, worker: Worker) -> None:
         await self.app.jobs.stores.workers.register(worker._plan.describe(worker.id))
         await self.app.jobs.stores.kinds.declare(worker._plan.kinds)
+        declared = self.app.code_schedules.all()
+        await declare(self.app.jobs.stores, declared, by="test", emit=worker._emit, new_id=worker._env.new_id)
 
     async def _has_more(self, *, with_scheduled: bool) -> bool:
         due_in = await self.app.jobs.stores.upkeep.next_due()

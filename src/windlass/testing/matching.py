@@ -16,7 +16,16 @@ from windlass.options import NO_OPTIONS, JobOptions
 from windlass.registry import HandlerSpec
 
 MOST_SHOWN = 10
-NOT_KEPT = ("unique", "unique_for", "tx")
+NOT_KEPT = (
+    "unique",
+    "unique_for",
+    "debounce",
+    "debounce_limit",
+    "throttle",
+    "wait_for",
+    "wait_timeout",
+    "tx",
+)
 """Options that decide whether and where a job is stored; the job itself does not show them."""
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 ANYTHING = "*"
 """Something changed, nobody knows what."""
 LATER = "later"
 """A job was scheduled for a time to come."""
+TOKENS = "tokens"
+"""A job has begun to wait for a token of a rate."""
 CANCEL = "cancel"
 """Somebody wants a running job stopped."""
 WORKERS = "workers"
@@ -19,6 +21,9 @@ ROUTES = "routes"
 OVERRIDES = "overrides"
 """An operator has changed a number."""
 
+SCHEDULES = "schedules"
+"""A schedule is new or has changed."""
+
 PROBE = "probe"
 """The doctor looks whether hints arrive."""
 
@@ -26,6 +31,11 @@ PROBE = "probe"
 def queue_hint(queue: str) -> str:
     """There is work in this queue."""
     return f"queue:{queue}"
+
+
+def freed_hints(queues: Iterable[str]) -> set[str]:
+    """Jobs can go on in these queues; "*" stands for any."""
+    return {ANYTHING if queue == "*" else queue_hint(queue) for queue in queues}
 
 
 def done_hint(job_id: object) -> str:

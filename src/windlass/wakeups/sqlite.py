@@ -11,6 +11,7 @@ from contextlib import suppress
 from windlass.wakeups.contract import ANYTHING
 
 LOOK_EVERY = 0.025
+AGAIN_AFTER = 1.0
 
 _listeners: dict[str, list[Callable[[str], None]]] = {}
 _lock = threading.Lock()
@@ -58,6 +59,15 @@ class SqliteWakeups:
 
 
 def _watch(path: str, on_change: Callable[[str], None], stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            _watch_version(path, on_change, stop)
+        except sqlite3.Error:
+            # Workers poll meanwhile, and tell what is wrong with the file when they claim.
+            stop.wait(AGAIN_AFTER)
+
+
+def _watch_version(path: str, on_change: Callable[[str], None], stop: threading.Event) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         seen = None

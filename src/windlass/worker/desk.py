@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from windlass.desk import reference_time
 from windlass.env import Env
-from windlass.errors import AlreadySettled, ClaimLost, InvalidSettings, InvalidStep, LeaseUncertain
+from windlass.errors import (
+    AlreadySettled,
+    ClaimLost,
+    InvalidSettings,
+    InvalidSignal,
+    InvalidStep,
+    LeaseUncertain,
+)
 from windlass.events import Emit
 from windlass.job import Claim, NewStep, Progress
 from windlass.outcome import Complete
+from windlass.schedule_records import Lock, LockAnswer
+from windlass.signals import Mail
 from windlass.transaction import Ending
 from windlass.worker.notebook import Notebook
 
@@ -85,6 +94,21 @@ class WorkerDesk:
         if self._in_transaction:
             raise InvalidStep(name, "a step is not part of the transaction that is open here: do it before")
 
+    def mail(self) -> Future[Mail]:
+        return self._services.notebook.mail(self._running.claim)
+
+    def refuse_waits(self, name: str) -> None:
+        self._refuse_settled()
+        if self._in_transaction:
+            raise InvalidSignal(name, "a transaction is open here, which a wait would undo: wait before it")
+
+    def lock(self, lock_id: str, ttl: timedelta) -> Future[LockAnswer]:
+        self.ensure_lease()
+        return self._services.notebook.locks.acquire(self._running.claim, lock_id, ttl)
+
+    def unlock(self, lock: Lock) -> Future[bool]:
+        return self._services.notebook.locks.release(lock)
+
     def transact(self, given: object, *, is_sync: bool) -> Ending:
         self._refuse_settled()
         if self._in_transaction:
@@ -92,9 +116,9 @@ class WorkerDesk:
         claim, services = self._running.claim, self._services
         ending = services.completions().of(
             given,
-            (claim.id, claim.epoch),
+            claim.guard,
             limit=services.transaction_limit(claim),
-            words=lambda: services.notebook.words_of(claim.id),
+            words=lambda: services.notebook.words_of(claim.guard),
             is_sync=is_sync,
         )
         self._in_transaction = True
@@ -105,7 +129,7 @@ class WorkerDesk:
 
     def settled(self, result: str | None) -> None:
         self._running.completed = Complete(result)
-        self._services.notebook.forget(self._running.claim.id)
+        self._services.notebook.forget(self._running.claim.guard)
 
     def transaction_is_over(self) -> None:
         self._in_transaction = False

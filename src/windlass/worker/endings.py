@@ -9,10 +9,24 @@ from pathlib import Path
 
 from windlass.classify import ErrorClass, Rules, classify
 from windlass.error_text import error_info
-from windlass.errors import Cancel, Hopeless, InvalidArguments, InvalidPayload, InvalidStep, Retry, Snooze
+from windlass.errors import (
+    Cancel,
+    Hopeless,
+    InvalidArguments,
+    InvalidPayload,
+    InvalidSignal,
+    InvalidStep,
+    Retry,
+    SignalTimeout,
+    Snooze,
+)
 from windlass.job import Claim
-from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped
+from windlass.mailbox import suspended_by
+from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped, Waiting
 from windlass.registry import HandlerSpec
+
+_FOR_GOOD = (Hopeless, InvalidArguments, InvalidStep, InvalidSignal, SignalTimeout)
+"""What another attempt cannot change."""
 
 _OUTSIDE = (str(Path(__file__).parent), str(Path(asyncio.__file__).parent))
 
@@ -27,6 +41,8 @@ def returned(spec: HandlerSpec, value: object, *, result_limit: int) -> Outcome:
 
 def raised(error: BaseException, *, rules: Rules, now: datetime) -> Outcome:
     """The outcome of a handler that raised."""
+    if (wait := suspended_by(error)) is not None:
+        return Waiting(wait)
     match error:
         case Snooze():
             return Snoozed(error.delay)
@@ -35,7 +51,7 @@ def raised(error: BaseException, *, rules: Rules, now: datetime) -> Outcome:
     _forget_frames_before_the_handler(error)
     found = classify(error, rules, now=now)
     info = error_info(error, error_class=found.error_class, code=found.code, status=found.status)
-    hopeless = isinstance(error, Hopeless | InvalidArguments | InvalidStep)
+    hopeless = isinstance(error, _FOR_GOOD)
     after = error.after if isinstance(error, Retry) else found.retry_after
     return Fail(info, hopeless=hopeless, retry_after=after)
 

@@ -10,15 +10,20 @@ from typing import Any
 from windlass.desk import Desk, at_once
 from windlass.errors import ClaimLost, LeaseUncertain, WindlassError
 from windlass.job_logs import relay
+from windlass.schedule_records import LockAnswer
+from windlass.signals import Mail
 from windlass.worker.process_words import (
     Answer,
     Errand,
     LeaseAsked,
+    LockAsked,
     Logged,
+    MailAsked,
     Settled,
     StepDone,
     StepsAsked,
     Told,
+    UnlockAsked,
     packed,
 )
 
@@ -43,6 +48,12 @@ class Errands:
                 self._waiting[self._desk.results()] = number
             case StepDone(number, step):
                 self._waiting[self._desk.save(step)] = number
+            case MailAsked(number):
+                self._waiting[self._desk.mail()] = number
+            case LockAsked(number, lock_id, ttl):
+                self._waiting[self._desk.lock(lock_id, ttl)] = number
+            case UnlockAsked(number, lock):
+                self._waiting[self._desk.unlock(lock)] = number
             case LeaseAsked(number):
                 self._waiting[_outcome(self._desk.ensure_lease)] = number
 
@@ -72,7 +83,10 @@ def _answer(number: int, future: Future[Any]) -> Answer:
     say = partial(Answer, number=number)
     match future.exception():
         case None:
-            return say(results=future.result() or {})
+            found = future.result()
+            if isinstance(found, LockAnswer):
+                return say(lock=found)
+            return say(mail=found) if isinstance(found, Mail) else say(results=found or {})
         case LeaseUncertain() as error:
             return say(is_lost=True, silent_for=error.silent_for)
         case ClaimLost():

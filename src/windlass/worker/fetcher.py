@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
+from windlass.batch import Batching
 from windlass.env import Env
 from windlass.errors import StoreError, StoreUnavailable
 from windlass.events import Emit
@@ -12,7 +13,9 @@ from windlass.job import Claim
 from windlass.outcome import Outcome, Released
 from windlass.records import Wanted
 from windlass.stores.contract import Claims
+from windlass.wakeups.contract import TOKENS, queue_hint
 from windlass.worker.bell import Bell
+from windlass.worker.portions import Portion, portions
 from windlass.worker.runner import Runner
 
 AHEAD_SECONDS = 0.1
@@ -39,12 +42,16 @@ class Fetcher:
         slots: int,
         poll_busy: float,
         poll_idle: float,
+        per_queue: Callable[[], Mapping[str, int]],
+        batching: Callable[[str], Batching | None],
         give_back: Callable[[Claim, Outcome], None],
+        hint: Callable[..., None],
         emit: Emit,
         env: Env,
     ) -> None:
         self._claims, self._runner, self.wanted, self._slots = claims, runner, wanted, slots
         self._poll_busy, self._poll_idle, self._give_back = poll_busy, poll_idle, give_back
+        self._per_queue, self._batching, self._hint = per_queue, batching, hint
         self._emit, self._env = emit, env
         self.bell = Bell()
         self.worker_id = ""
@@ -58,6 +65,9 @@ class Fetcher:
         self._unanswered: dict[UUID, float] = {}
         self._looked_at = 0.0
         self._is_busy = False
+        # Pairs that are not asked for before a token comes.
+        self._not_before: dict[tuple[str, str], float] = {}
+        self._turn = 0
 
     def note_finished(self) -> None:
         """One more attempt has ended; there may be room."""
@@ -92,35 +102,95 @@ class Fetcher:
         if room < 1:
             await self.bell.wait(self._poll_idle)
             return
-        claims = await self._claim(room)
-        if len(claims) < room:
-            await self.bell.wait(self._poll())
+        has_more = await self._claim(room)
+        if not has_more:
+            await self.bell.wait(min(self._poll(), self._until_next_token()))
 
-    async def _claim(self, room: int) -> list[Claim]:
+    async def _claim(self, room: int) -> bool:
+        """Take what there is room for; whether there may be more of it at once."""
+        taken = 0
+        self._turn += 1
+        askable = self._askable()
+        for portion in self._portions([pair for pair in askable if self._batching(pair.kind) is None], room):
+            if taken < room and not (taken and self.is_stopping):
+                taken += len(await self._claim_portion(portion, room - taken))
+        has_more = taken >= room
+        for kind, pairs in _by_kind(askable).items():
+            batching = self._batching(kind)
+            if batching is not None and (limit := self._runner.batch_room(kind, batching)) > 0:
+                got = len(await self._claim_portion(Portion.of(pairs, limit), limit))
+                taken, has_more = taken + got, has_more or got >= limit
+        self._is_busy = taken > 0
+        return has_more
+
+    def _portions(self, wanted: Sequence[Wanted], room: int) -> list[Portion]:
+        per_queue = self._per_queue()
+        active, waiting = self._runner.counts()
+        return portions(
+            wanted,
+            room=room,
+            free=max(self._slots - active - waiting, 0),
+            per_queue=per_queue,
+            in_hand=self._runner.in_hand.by_queue() if per_queue else {},
+            turn=self._turn,
+        )
+
+    async def _claim_portion(self, portion: Portion, room: int) -> list[Claim]:
         claim_id = self._env.new_id()
         self._unanswered[claim_id] = self._env.monotonic()
         try:
-            claims = await self._claims.claim(
-                self.wanted,
-                worker=self.worker_id,
-                claim_id=claim_id,
-                limit=room,
-                suspects=0 if self._runner.has_suspect() else 1,
-            )
+            claims = await self._ask(portion, claim_id, min(portion.limit, room))
         except StoreUnavailable as error:
             if not error.was_sent:
                 del self._unanswered[claim_id]
             raise
         del self._unanswered[claim_id]
-        self._is_busy = bool(claims)
         if not claims:
             return claims
         if self.is_stopping:
             self._release(claims)
             return claims
         self._emit("jobs.claimed", jobs=len(claims), asked=room)
-        self._runner.start(claims)
+        for lost in self._runner.start(claims):
+            self._emit("claim.lost", job_id=str(lost.id))
         return claims
+
+    async def _ask(self, portion: Portion, claim_id: UUID, limit: int) -> list[Claim]:
+        suspects = 0 if self._runner.in_hand.has_suspect() else 1
+        if not portion.limited or portion.limited_limit < 1:
+            return await self._claims.claim(
+                portion.plain, worker=self.worker_id, claim_id=claim_id, limit=limit, suspects=suspects
+            )
+        claimed = await self._claims.claim_limited(
+            portion.limited,
+            portion.plain,
+            worker=self.worker_id,
+            claim_id=claim_id,
+            limit=limit,
+            limited_limit=portion.limited_limit,
+            suspects=suspects,
+        )
+        now = self._env.monotonic()
+        self._not_before |= {
+            pair: now + wait.total_seconds() for pair, wait in claimed.waits.items() if wait is not None
+        }
+        hints = {queue_hint(queue) for queue in claimed.left} | ({TOKENS} if claimed.is_late else set())
+        if hints:
+            self._hint(*hints)
+        return claimed.claims
+
+    def _askable(self) -> Sequence[Wanted]:
+        """The pairs of which jobs may start as far as is known here."""
+        now = self._env.monotonic()
+        self._not_before = {pair: at for pair, at in self._not_before.items() if at > now}
+        if not self._not_before:
+            return self.wanted
+        return [pair for pair in self.wanted if (pair.queue, pair.kind) not in self._not_before]
+
+    def _until_next_token(self) -> float:
+        if not self._not_before:
+            return self._poll_idle * 2
+        return max(min(self._not_before.values()) - self._env.monotonic(), 0.001)
 
     def _release(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
@@ -183,3 +253,10 @@ class Fetcher:
     def _poll(self) -> float:
         base = self._poll_busy if self._is_busy else self._poll_idle
         return base * (0.9 + 0.2 * self._env.random())
+
+
+def _by_kind(wanted: Sequence[Wanted]) -> dict[str, list[Wanted]]:
+    found: dict[str, list[Wanted]] = {}
+    for pair in wanted:
+        found.setdefault(pair.kind, []).append(pair)
+    return found

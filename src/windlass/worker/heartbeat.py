@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from windlass.env import Env
@@ -68,29 +68,32 @@ class Heartbeat:
         return self._every().total_seconds()
 
     async def _renew(self) -> None:
-        claims = [*self._runner.claims(), *self._unsettled()]
-        if claims:
+        # What waits to be written may be of an older run than what is in hand; then the newer one counts.
+        asked = {claim.id: claim for claim in [*self._unsettled(), *self._runner.in_hand.claims()]}
+        if asked:
             sent = self._env.monotonic()
-            renewed = await self._claims.renew(claims)
-            self._runner.note_renewed(renewed.held, sent=sent)
-            self._apply(renewed)
+            renewed = await self._claims.renew(list(asked.values()))
+            self._runner.in_hand.note_renewed([asked[job_id].guard for job_id in renewed.held], sent=sent)
+            self._apply(renewed, asked)
 
-    def _apply(self, renewed: Renewed) -> None:
+    def _apply(self, renewed: Renewed, asked: Mapping[JobId, Claim]) -> None:
         for job_id in renewed.lost:
-            # What was settled meanwhile is not in hand any more, and so not lost.
-            if self._runner.abandon(job_id, Released("claim lost")) is not None:
+            # What was settled meanwhile is not in hand any more, and so not lost; it may even be claimed again.
+            if self._runner.abandon(asked[job_id].guard, Released("claim lost")):
                 self._emit("claim.lost", job_id=str(job_id))
         for job_id, reason in renewed.cancel.items():
-            self._runner.stop_job(job_id, Stopped(reason))
+            self._runner.stop_job(asked[job_id].guard, Stopped(reason))
 
     async def _look_for_cancels(self) -> None:
-        if not self._runner.claims():
+        if not self._runner.in_hand.claims():
             return
         try:
             asked: dict[JobId, tuple[int, str]] = await self._claims.cancel_requests(self._worker_id())
         except StoreError as error:
             self._emit("store.failed", doing="look for cancel requests", error=str(error))
-            return
-        for job_id, (_, reason) in asked.items():
-            self._runner.stop_job(job_id, Stopped(reason))
+            # Nobody will ring again for what was asked already.
+            self.bell.ring()
+        else:
+            for job_id, (epoch, reason) in asked.items():
+                self._runner.stop_job((job_id, epoch), Stopped(reason))
         await self._env.sleep(LOOK_FOR_CANCELS_EVERY)

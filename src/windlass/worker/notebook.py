@@ -7,19 +7,23 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from windlass.env import Env
 from windlass.errors import ClaimLost, StoreBusy, StoreError, StoreUnavailable, WindlassError
 from windlass.events import Emit
-from windlass.job import Claim, JobId, NewStep, Progress
-from windlass.stores.contract import Steps, Telling
+from windlass.job import Claim, Guard, NewStep, Progress
+from windlass.signals import Mail
+from windlass.stores.contract import Signals, Steps, Telling
+from windlass.worker.batches import take_batch
 from windlass.worker.bell import Bell
+from windlass.worker.lock_keeper import LockKeeper
 
 T = TypeVar("T")
 
 TELL_EVERY = 1.0
 BUSY_AGAIN = 0.25
+MOST_AT_ONCE = 1000
 
 
 class _Finished(NamedTuple):
@@ -28,15 +32,23 @@ class _Finished(NamedTuple):
     saved: Future[None]
 
 
+class _Question(NamedTuple):
+    """A look into the database, and who waits for what it finds."""
+
+    look: Callable[[Steps, Signals], Awaitable[Any]]
+    found: Future[Any]
+
+
 class Notebook:
     """Takes notes from any thread and writes them on the loop where `run` is; what waits makes the next batch."""
 
     def __init__(self, *, emit: Emit, env: Env) -> None:
         self._emit, self._env = emit, env
+        self.locks = LockKeeper(env)
         self._finished: deque[_Finished] = deque()
-        self._asked: deque[tuple[JobId, Future[dict[str, str | None]]]] = deque()
-        self._told: dict[JobId, tuple[Claim, Progress]] = {}
-        self._sending: dict[JobId, tuple[Claim, Progress]] = {}
+        self._asked: deque[_Question] = deque()
+        self._told: dict[Guard, tuple[Claim, Progress]] = {}
+        self._sending: dict[Guard, tuple[Claim, Progress]] = {}
         self._telling: Telling | None = None
         self._tell_at = 0.0
         self._writing = asyncio.Lock()
@@ -52,25 +64,32 @@ class Notebook:
 
     def results(self, claim: Claim) -> Future[dict[str, str | None]]:
         """Look up what the steps of earlier runs came to."""
-        found: Future[dict[str, str | None]] = Future()
-        self._asked.append((claim.id, found))
+        return self._ask(lambda steps, _: steps.results(claim.id))
+
+    def mail(self, claim: Claim) -> Future[Mail]:
+        """Look up what a job has received."""
+        return self._ask(lambda _, signals: signals.mail(claim.id))
+
+    def _ask(self, look: Callable[[Steps, Signals], Awaitable[T]]) -> Future[T]:
+        found: Future[T] = Future()
+        self._asked.append(_Question(look, found))
         self._bell.ring()
         return found
 
     def tell(self, claim: Claim, progress: Progress) -> None:
         """Keep the newest word on how far a job has come, and write it in its time."""
-        self._told[claim.id] = (claim, progress)
+        self._told[claim.guard] = (claim, progress)
         self._bell.ring()
 
-    def words_of(self, job_id: JobId) -> Progress | None:
-        """What a job has told and is not stored yet."""
+    def words_of(self, guard: Guard) -> Progress | None:
+        """What an attempt has told and is not stored yet."""
         # Also what is being written: that may have to wait for the one who asks.
-        told = self._told.get(job_id) or self._sending.get(job_id)
+        told = self._told.get(guard) or self._sending.get(guard)
         return None if told is None else told[1]
 
-    def forget(self, job_id: JobId) -> None:
-        """Drop what a job has told, because it is stored by other means."""
-        self._told.pop(job_id, None)
+    def forget(self, guard: Guard) -> None:
+        """Drop what an attempt has told, because it is stored by other means."""
+        self._told.pop(guard, None)
 
     @property
     def has_words(self) -> bool:
@@ -79,9 +98,9 @@ class Notebook:
 
     async def last_words(self, claims: Sequence[Claim]) -> None:
         """Write now what these have told: once they are settled, nobody may."""
-        await self._write([claim.id for claim in claims])
+        await self._write([claim.guard for claim in claims])
 
-    async def run(self, steps: Steps, telling: Telling) -> None:
+    async def run(self, steps: Steps, telling: Telling, signals: Signals) -> None:
         """Write until cancelled."""
         self._telling = telling
         self._bell.attach()
@@ -89,9 +108,9 @@ class Notebook:
             while True:
                 await self._bell.wait(self._until_due())
                 while self._asked:
-                    await self._look_up(steps, *self._asked.popleft())
+                    await self._look_up(self._asked.popleft(), steps, signals)
                 while self._finished:
-                    await self._save(steps, [self._finished.popleft() for _ in range(len(self._finished))])
+                    await self._save(steps, take_batch(self._finished, most=MOST_AT_ONCE))
                 if self._told and self._until_due() == 0:
                     await self._tell()
         finally:
@@ -107,19 +126,19 @@ class Notebook:
         except StoreError as error:
             self._emit("store.failed", doing="write progress", error=str(error))
 
-    async def _write(self, job_ids: Sequence[JobId]) -> None:
+    async def _write(self, guards: Sequence[Guard]) -> None:
         assert self._telling is not None, "run comes before the first word"
         # One after the other, or an older word could be written after a newer one.
         async with self._writing:
-            told = {job_id: self._told.pop(job_id) for job_id in job_ids if job_id in self._told}
+            told = {guard: self._told.pop(guard) for guard in guards if guard in self._told}
             if not told:
                 return
             self._sending = told
             try:
                 await self._telling.write(list(told.values()))
             except BaseException:
-                for job_id, words in told.items():
-                    self._told.setdefault(job_id, words)
+                for guard, words in told.items():
+                    self._told.setdefault(guard, words)
                 raise
             finally:
                 self._sending = {}
@@ -127,11 +146,11 @@ class Notebook:
             facts = {"job_id": str(claim.id), "kind": claim.kind, "attempt": claim.attempt}
             self._emit("job.progressed", **facts, current=progress.current, total=progress.total)
 
-    async def _look_up(self, steps: Steps, job_id: JobId, found: Future[dict[str, str | None]]) -> None:
+    async def _look_up(self, question: _Question, steps: Steps, signals: Signals) -> None:
         try:
-            _give(found, await self._until_answered(lambda: steps.results(job_id)))
+            _give(question.found, await self._until_answered(lambda: question.look(steps, signals)))
         except StoreError as error:
-            _refuse(found, error)
+            _refuse(question.found, error)
 
     async def _save(self, steps: Steps, batch: Sequence[_Finished]) -> None:
         try:
@@ -173,8 +192,8 @@ class Notebook:
         error = WindlassError("the worker has stopped: this attempt cannot remember anything any more")
         for one in self._finished:
             _refuse(one.saved, error)
-        for _, found in self._asked:
-            _refuse(found, error)
+        for question in self._asked:
+            _refuse(question.found, error)
 
 
 def _give(future: Future[T], value: T) -> None:

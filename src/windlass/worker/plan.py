@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -13,7 +13,7 @@ from windlass.events import Emit
 from windlass.job import Claim
 from windlass.records import KindRecord, NewWorker, Override, Wanted
 from windlass.registry import Registry
-from windlass.stores.contract import Claims, Kinds, Steps, Telling, Workers
+from windlass.stores.contract import Claims, Kinds, Locks, Signals, Steps, Telling, Workers
 from windlass.wakeups.contract import Wakeups
 from windlass.worker.desk import Completions, Services
 from windlass.worker.notebook import Notebook
@@ -35,6 +35,7 @@ class Plan:
     registry: Registry
     kinds: tuple[KindRecord, ...]
     wanted: Callable[[Routes], tuple[Wanted, ...]]
+    per_queue: Callable[[], Mapping[str, int]]
     use_overrides: Callable[[Sequence[Override]], None]
     decide: Decide
     rules: Rules
@@ -85,6 +86,8 @@ class Parts:
     beating: Claims
     steps: Steps
     progress: Telling
+    signals: Signals
+    locks: Locks
     workers: Workers
     kinds: Kinds
     wakeups: Wakeups

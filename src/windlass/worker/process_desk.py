@@ -20,6 +20,7 @@ from windlass.errors import (
     AlreadySettled,
     ClaimLost,
     InvalidSettings,
+    InvalidSignal,
     InvalidStep,
     LeaseUncertain,
     StoreError,
@@ -28,17 +29,22 @@ from windlass.errors import (
 from windlass.job import NewStep, Progress
 from windlass.job_logs import facts_of
 from windlass.outcome import Complete
+from windlass.schedule_records import Lock, LockAnswer
+from windlass.signals import Mail
 from windlass.transaction import Ending
 from windlass.worker.desk import Completions
 from windlass.worker.process_words import (
     Answer,
     LeaseAsked,
+    LockAsked,
     Logged,
+    MailAsked,
     Settled,
     StepDone,
     StepsAsked,
     Task,
     Told,
+    UnlockAsked,
     packed,
 )
 
@@ -121,6 +127,21 @@ class ProcessDesk:
         self._refuse_settled()
         if self._in_transaction:
             raise InvalidStep(name, "a step is not part of the transaction that is open here: do it before")
+
+    def mail(self) -> Future[Mail]:
+        return self._answered(self._channel.ask(MailAsked), lambda answer: answer.mail or Mail())
+
+    def refuse_waits(self, name: str) -> None:
+        self._refuse_settled()
+        if self._in_transaction:
+            raise InvalidSignal(name, "a transaction is open here, which a wait would undo: wait before it")
+
+    def lock(self, lock_id: str, ttl: timedelta) -> Future[LockAnswer]:
+        asked = self._channel.ask(lambda number: LockAsked(number, lock_id, ttl))
+        return self._answered(asked, lambda answer: answer.lock)
+
+    def unlock(self, lock: Lock) -> Future[bool]:
+        return self._answered(self._channel.ask(lambda number: UnlockAsked(number, lock)), lambda _: True)
 
     def transact(self, given: object, *, is_sync: bool) -> Ending:
         self._refuse_settled()

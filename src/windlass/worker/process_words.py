@@ -10,8 +10,10 @@ import msgspec
 
 from windlass.classify import Rules
 from windlass.job import NewStep, Progress
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped, Waiting
 from windlass.records import Measured
+from windlass.schedule_records import Lock, LockAnswer
+from windlass.signals import Mail, Wait
 
 _T = TypeVar("_T")
 _LENGTH_BYTES = 4
@@ -45,6 +47,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     number: int
     results: dict[str, str | None] = {}
+    mail: Mail | None = None
+    lock: LockAnswer | None = None
     is_lost: bool = False
     silent_for: float | None = None
     error: str | None = None
@@ -59,10 +63,11 @@ class Begun(msgspec.Struct, frozen=True, tag=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
-    """How an attempt ended; exactly one of the first four says so, none of them means completed without a result."""
+    """How an attempt ended; exactly one of the first five says so, none of them means completed without a result."""
 
     error: ErrorInfo | None = None
     snooze: timedelta | None = None
+    wait: Wait | None = None
     cancel: str | None = None
     result: str | None = None
     hopeless: bool = False
@@ -82,6 +87,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
                 )
             case Snoozed(delay):
                 return cls(snooze=delay, measured=measured)
+            case Waiting(wait):
+                return cls(wait=wait, measured=measured)
             case Stopped(reason):
                 return cls(cancel=reason, measured=measured)
             case Complete(result):
@@ -96,6 +103,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
             return Fail(self.error, hopeless=self.hopeless, retry_after=self.retry_after)
         if self.snooze is not None:
             return Snoozed(self.snooze)
+        if self.wait is not None:
+            return Waiting(self.wait)
         if self.cancel is not None:
             return Stopped(self.cancel)
         return Complete(self.result)
@@ -112,6 +121,27 @@ class StepDone(msgspec.Struct, frozen=True, tag=True):
 
     number: int
     step: NewStep
+
+
+class MailAsked(msgspec.Struct, frozen=True, tag=True):
+    """The handler waits for a signal: what has come?"""
+
+    number: int
+
+
+class LockAsked(msgspec.Struct, frozen=True, tag=True):
+    """The handler wants a lock."""
+
+    number: int
+    lock_id: str
+    ttl: timedelta
+
+
+class UnlockAsked(msgspec.Struct, frozen=True, tag=True):
+    """The handler gives a lock back."""
+
+    number: int
+    lock: Lock
 
 
 class LeaseAsked(msgspec.Struct, frozen=True, tag=True):
@@ -140,7 +170,7 @@ class Settled(msgspec.Struct, frozen=True, tag=True):
     result: str | None
 
 
-Errand = StepsAsked | StepDone | LeaseAsked | Told | Logged | Settled
+Errand = StepsAsked | StepDone | MailAsked | LockAsked | UnlockAsked | LeaseAsked | Told | Logged | Settled
 Word = Begun | Report | Errand
 """What a process says."""
 

@@ -64,7 +64,7 @@ class Pulse:
         return Vitals(
             running=self._runner.counts()[0],
             settled=self._settled(),
-            tainted=self._runner.tainted,
+            tainted=self._runner.in_hand.tainted,
             cpu_percent=self._process.cpu_percent(),
             rss_mb=self._process.memory_info().rss >> 20,
             loop_lag_ms=round(max(self._lag, self._waits_for()) * 1000),
@@ -89,7 +89,7 @@ class Pulse:
 
     def _culprit(self) -> dict[str, str | None]:
         """The job whose handler keeps the loop, if it is one, and the line where it does."""
-        claim = self._runner.claim_of(asyncio.current_task(self._handlers.loop))
+        claim = self._runner.in_hand.claim_of(asyncio.current_task(self._handlers.loop))
         return {
             "job_id": str(claim.id) if claim else None,
             "kind": claim.kind if claim else None,

@@ -7,23 +7,27 @@ import contextvars
 import itertools
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from windlass import context as contexts
+from windlass.batch import Batching
 from windlass.classify import Rules
 from windlass.env import Env
 from windlass.error_text import error_info
 from windlass.errors import Cancel
-from windlass.job import Claim, JobId
-from windlass.outcome import Outcome
+from windlass.job import Claim, Guard
+from windlass.outcome import Outcome, Released
 from windlass.records import Measured
 from windlass.registry import Registry
+from windlass.worker.batch_run import BatchRun
 from windlass.worker.desk import Services
 from windlass.worker.driving import Driven
 from windlass.worker.endings import in_step, raised, returned, timed_out
+from windlass.worker.gathering import Gatherings
+from windlass.worker.in_hand import InHand
 from windlass.worker.processes import ProcessLimits, ProcessPool
 from windlass.worker.running import Running, RunningContext
 from windlass.worker.threads import ThreadPool
@@ -62,14 +66,13 @@ class Runner:
         self._result_limit, self._env = result_limit, env
         self._services = services
         self._waiting: deque[Running] = deque()
-        self._in_hand: dict[JobId, Running] = {}
         self._active = 0
+        self._gatherings = Gatherings(self._add_batch, env)
         # Whether a task of the handlers' loop is taking jobs, or is about to.
         self._is_taking = False
         self._ready: deque[Running] = deque()
-        self.tainted = 0
-        """How many handlers keep their slot although nobody wants anything of them any more."""
         self._lock = threading.Lock()
+        self.in_hand = InHand(self._lock, env)
         self._threads = ThreadPool(slots)
         self._processes = ProcessPool(rules=rules, services=services, env=env, limits=process_limits)
         self._on_measured = on_measured
@@ -81,32 +84,47 @@ class Runner:
     def use_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run `async def` handlers on this loop, which runs in the calling thread."""
         self._loop, self._loop_thread = loop, threading.get_ident()
+        self._gatherings.use_loop(loop)
 
-    def start(self, claims: Sequence[Claim]) -> None:
-        """Take claims over and run each as soon as a slot is free."""
+    def start(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Take claims over and run each as soon as a slot is free.
+
+        Returns the older claims on the same jobs that are lost by that: whoever is given a job has not held it.
+        """
         now = self._env.monotonic()
         specs = {kind: self._registry.get(kind) for kind in {claim.kind for claim in claims}}
+        overtaken: list[Running] = []
         with self._lock:
             for claim in claims:
                 running = Running(claim, specs[claim.kind], now, now)
-                self._in_hand[claim.id] = running
-                self._waiting.append(running)
+                if (older := self.in_hand.put(running)) is not None and self._overtake(older):
+                    overtaken.append(older)
+                if running.spec.batching is None:
+                    self._waiting.append(running)
+                else:
+                    self._waiting.extend(self._gatherings.add(running, running.spec.batching))
+        for older in overtaken:
+            older.stop(Released("claim lost"))
         self._pump()
+        return [older.claim for older in overtaken]
 
-    def claims(self) -> list[Claim]:
-        """Every claim in hand whose lease must be kept."""
-        with self._lock:
-            return [
-                running.claim
-                for running in self._in_hand.values()
-                if not running.is_abandoned and running.completed is None
-            ]
+    def _overtake(self, older: Running) -> bool:
+        """Want nothing of a run any more, because its job is claimed again; the caller has the lock."""
+        if older in self._waiting and not older.company:
+            self._waiting.remove(older)
+            return True
+        self.in_hand.keep_overtaken(older)
+        if older.is_abandoned:
+            return False
+        self.in_hand.give_up(older)
+        return True
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a handler whose end is wanted is in hand, also one whose job is completed already."""
+    def batch_room(self, kind: str, batching: Batching) -> int:
+        """How many jobs of a batch kind can be used now: what its next batch still takes, if a slot is free for it."""
         with self._lock:
-            return any(not running.is_abandoned for running in self._in_hand.values())
+            if self._active + len(self._waiting) >= self._slots:
+                return 0
+            return self._gatherings.room(kind, batching)
 
     @property
     def waiting(self) -> int:
@@ -117,43 +135,20 @@ class Runner:
         """How many handlers run, and how many claims wait for a slot."""
         return self._active, len(self._waiting)
 
-    def claim_of(self, task: asyncio.Task[Any] | None) -> Claim | None:
-        """The claim whose handler runs on the loop while this is its current task; None if it is no handler."""
-        with self._lock:
-            started = [one for one in self._in_hand.values() if one.started is not None]
-        on_loop = [one for one in started if one.spec.is_async and one.spec.runs_in != "process"]
-        # One that has not waited yet has no task of its own, and nothing else can run before it does.
-        first = next((one for one in on_loop if one.task is None), None)
-        found = first or next((one for one in on_loop if one.task is task), None)
-        return found.claim if found else None
-
-    def note_renewed(self, job_ids: Iterable[JobId], *, sent: float) -> None:
-        """The leases of these jobs were renewed by a request sent then."""
-        for job_id in job_ids:
-            if (running := self._in_hand.get(job_id)) is not None:
-                running.renewed = sent
-
-    def has_suspect(self) -> bool:
-        """Whether a job that may kill its worker is in hand."""
-        with self._lock:
-            return any(running.claim.is_suspect for running in self._in_hand.values())
-
-    def stop_job(self, job_id: JobId, outcome: Outcome) -> None:
-        """Ask one handler to stop."""
-        running = self._in_hand.get(job_id)
-        if running is not None:
+    def stop_job(self, guard: Guard, outcome: Outcome) -> None:
+        """Ask the handler of this claim to stop, and no other of the same job."""
+        if (running := self.in_hand.held(guard)) is not None:
             running.stop(outcome)
 
-    def abandon(self, job_id: JobId, outcome: Outcome) -> Claim | None:
-        """Stop one handler and want nothing of it any more; returns its claim, None if it is not in hand."""
+    def abandon(self, guard: Guard, outcome: Outcome) -> bool:
+        """Stop one handler and want nothing of it any more; False if nothing was wanted of it anyway."""
         with self._lock:
-            running = self._in_hand.get(job_id)
+            running = self.in_hand.held(guard)
             if running is None or running.is_abandoned or running.completed is not None:
-                return None
-            running.is_abandoned = True
-            self.tainted += 1
+                return False
+            self.in_hand.give_up(running)
         running.stop(outcome)
-        return running.claim
+        return True
 
     def take_back_waiting(self, *, longer_than: float = -1.0) -> list[Claim]:
         """Give up the claims that have waited longer than so many seconds for a slot; returns them."""
@@ -162,25 +157,22 @@ class Runner:
             waiting = [running for running in self._waiting if now - running.taken > longer_than]
             for running in waiting:
                 self._waiting.remove(running)
-                del self._in_hand[running.claim.id]
-        return [running.claim for running in waiting]
-
-    def overdue(self, *, grace: timedelta) -> list[Claim]:
-        """Claims whose handler has ignored its time limit for longer than `grace`."""
-        now = self._env.monotonic()
-        with self._lock:
-            return [
-                running.claim
-                for running in self._in_hand.values()
-                if running.started is not None
-                and not running.is_abandoned
-                and now - running.started > (running.claim.timeout + grace).total_seconds()
-            ]
+            members = [one for running in waiting for one in (running, *running.company)]
+            if longer_than < 0:
+                members += self._gatherings.take_all()
+            for running in members:
+                self.in_hand.remove(running)
+        return [running.claim for running in members if not running.is_abandoned]
 
     def close(self) -> None:
         """Let idle threads end, and end every process."""
         self._processes.close()
         self._threads.close()
+
+    def _add_batch(self, first: Running) -> None:
+        with self._lock:
+            self._waiting.append(first)
+        self._pump()
 
     def _pump(self) -> None:
         """Start what fits into the free slots."""
@@ -260,14 +252,14 @@ class Runner:
     def _done(self, running: Running, outcome: Outcome) -> None:
         with self._lock:
             self._active -= 1
-            self.tainted -= running.is_abandoned
-            if self._in_hand.get(running.claim.id) is running:
-                del self._in_hand[running.claim.id]
+            self.in_hand.remove(running)
         if not running.is_abandoned:
             self._finish(running.claim, outcome)
 
     async def _attempt_async(self, running: Running) -> Outcome:
         spec = running.spec
+        if spec.batching is not None:
+            return await self._batch_async(running)
         running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return running.stop_outcome
@@ -292,12 +284,15 @@ class Runner:
                 return await call
         except TimeoutError as error:
             if limit.expired():
-                running.stop_outcome = timed_out(running.claim, error)
+                for member in (running, *running.company):
+                    member.stop_outcome = member.stop_outcome or timed_out(member.claim, error)
                 raise asyncio.CancelledError from error
             raise
 
     def _attempt(self, running: Running) -> Outcome:
         spec = running.spec
+        if spec.batching is not None:
+            return self._end_batch(running, self._batch_run(running).run())
         running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return running.stop_outcome
@@ -309,6 +304,27 @@ class Runner:
             return self._completed(running, value)
         except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
             return self._outcome_of(error, running)
+
+    async def _batch_async(self, first: Running) -> Outcome:
+        async def drive(call: Coroutine[Any, Any, Any]) -> None:
+            limited = self._at_most(first, call) if first.claim.timeout < SHORT else call
+            await Driven(limited, self._base.copy(), partial(self._give_task, first))
+
+        return self._end_batch(first, await self._batch_run(first).run_async(drive))
+
+    def _batch_run(self, first: Running) -> BatchRun:
+        return BatchRun(first, rules=self._rules, result_limit=self._result_limit, env=self._env)
+
+    def _end_batch(self, first: Running, outcomes: dict[Running, Outcome]) -> Outcome:
+        """Hand on the outcomes of a batch; that of the first is returned, because it has the slot."""
+        own = outcomes.pop(first)
+        with self._lock:
+            for member in outcomes:
+                self.in_hand.remove(member)
+        for member, outcome in outcomes.items():
+            if not member.is_abandoned:
+                self._finish(member.claim, outcome)
+        return own
 
     def _completed(self, running: Running, value: object) -> Outcome:
         return running.completed or returned(running.spec, value, result_limit=self._result_limit)

@@ -30,25 +30,42 @@ class Running:
     loop: asyncio.AbstractEventLoop | None = None
     stop_outcome: Outcome | None = None
     is_abandoned: bool = False
+    is_tainting: bool = False
     is_asked_to_stop: bool = False
+    is_to_be_interrupted: bool = False
     is_interrupted: bool = False
     book: StepBook | None = None
+    leader: Running | None = None
+    """Whose slot it shares: the first of its batch."""
+    company: tuple[Running, ...] = ()
+    """The others of the batch that it is the first of."""
     completed: Complete | None = None
     """What the handler's own transaction has stored already."""
 
+    @property
+    def is_on_loop(self) -> bool:
+        """Whether it has a handler of its own on the handlers' loop."""
+        return self.spec.is_async and self.spec.runs_in != "process" and self.leader is None
+
     def stop(self, outcome: Outcome) -> None:
-        """Ask the handler to stop; if it does, the attempt comes to `outcome`. Callable from any thread."""
+        """Ask the handler to stop; if it does, the attempt comes to `outcome`. Callable from any thread.
+
+        The handler of a batch is interrupted when all its jobs are asked to stop: for one, the others do not suffer.
+        """
         if self.stop_outcome is None:
             self.stop_outcome = outcome
         self.is_asked_to_stop = True
-        if self.loop is not None:
-            self.loop.call_soon_threadsafe(self._interrupt)
+        first = self.leader or self
+        if all(member.is_asked_to_stop for member in (first, *first.company)):
+            first.is_to_be_interrupted = True
+            if first.loop is not None:
+                first.loop.call_soon_threadsafe(first._interrupt)
 
     def belong_to(self, task: asyncio.Task[None], loop: asyncio.AbstractEventLoop) -> None:
         """Run on in this task, which is interrupted when the handler is to stop."""
         self.task, self.loop = task, loop
         # In this order: whoever asked before could not see the loop.
-        if self.is_asked_to_stop:
+        if self.is_to_be_interrupted:
             loop.call_soon(self._interrupt)
 
     def _interrupt(self) -> None:
@@ -79,7 +96,7 @@ class RunningContext(Context):
             case "_book":
                 self._running.book = super().__getattr__(name)
                 return self._running.book
-            case "_log" | "_now":
+            case "_log" | "_now" | "_mailbox":
                 return super().__getattr__(name)
             case _:
                 return getattr(self._running.claim, name)

@@ -6,23 +6,27 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
+from windlass.classify import ErrorClass
 from windlass.env import Env
 from windlass.errors import StoreBusy, StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
-from windlass.outcome import Complete, Outcome
+from windlass.outcome import Complete, ErrorInfo, Fail, Outcome
 from windlass.records import Measured, Settled
 from windlass.settlement import Settlement
 from windlass.states import State
 from windlass.stores.contract import Claims
-from windlass.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
+from windlass.wakeups.contract import LATER, Wakeups, done_hint, freed_hints, queue_hint
+from windlass.worker.batches import take_batch
 from windlass.worker.bell import Bell
 from windlass.worker.notebook import Notebook
 
 MOST_AT_ONCE = 1000
 LOCKED_AGAIN = 0.25
+REFUSED_AGAIN = 5.0
 
 T = TypeVar("T")
+Ended = tuple[Claim, Outcome]
 Decide = Callable[[Claim, Outcome], Settlement]
 
 
@@ -41,10 +45,11 @@ class Settler:
     ) -> None:
         self._claims, self._decide, self._wakeups, self._emit, self._env = claims, decide, wakeups, emit, env
         self._notebook = notebook
-        self._offered: deque[tuple[Claim, Outcome]] = deque()
+        self._offered: deque[Ended] = deque()
         self._bell = Bell()
-        self._writing: list[tuple[Claim, Outcome]] = []
-        self._locked: list[tuple[Claim, Outcome]] = []
+        self._writing: list[Ended] = []
+        # What could not be written waits apart, each until its time, so that no other job has to.
+        self._apart: list[tuple[float, Ended]] = []
         self._measured: deque[tuple[Claim, Measured]] = deque()
         self.settled = 0
         self.lost = 0
@@ -61,11 +66,12 @@ class Settler:
     @property
     def is_idle(self) -> bool:
         """Whether everything handed in is written."""
-        return not self._offered and not self._writing and not self._locked
+        return not self._offered and not self._writing and not self._apart
 
     def unsettled(self) -> list[Claim]:
         """Claims whose outcome waits to be written."""
-        return [claim for claim, _ in [*self._writing, *self._locked, *self._offered]]
+        apart = [ended for _, ended in self._apart]
+        return [claim for claim, _ in [*self._writing, *apart, *self._offered]]
 
     async def run(self) -> None:
         """Write outcomes until cancelled."""
@@ -73,39 +79,88 @@ class Settler:
         if self._offered:
             self._bell.ring()
         while True:
-            if not await self._bell.wait(LOCKED_AGAIN if self._locked else None):
-                self._writing, self._locked = self._locked, []
+            await self._bell.wait(self._until_again())
+            self._writing = self._due()
+            if self._writing:
                 await self._write(skip_locked=True)
             while self._offered:
-                self._writing = [
-                    self._offered.popleft() for _ in range(min(len(self._offered), MOST_AT_ONCE))
-                ]
+                self._writing = take_batch(self._offered, most=MOST_AT_ONCE)
                 await self._write(skip_locked=False)
+
+    def _until_again(self) -> float | None:
+        if not self._apart:
+            return None
+        return max(0.0, min(due for due, _ in self._apart) - self._env.monotonic())
+
+    def _due(self) -> list[Ended]:
+        now = self._env.monotonic()
+        due = deque(ended for at, ended in self._apart if at <= now)
+        batch = take_batch(due, most=MOST_AT_ONCE)
+        later = [(at, ended) for at, ended in self._apart if at > now]
+        self._apart = [*((now, ended) for ended in due), *later]
+        return batch
+
+    def _set_apart(self, ended: Ended, *, seconds: float) -> None:
+        self._apart.append((self._env.monotonic() + seconds, ended))
 
     async def _write(self, *, skip_locked: bool) -> None:
         if self._measured:
             await self._write_measures()
         batch = self._writing
         if self._notebook.has_words:
-            claims = [claim for claim, _ in batch]
-            await self._until_written(lambda: self._notebook.last_words(claims))
-        completed = [(claim, outcome.result) for claim, outcome in batch if isinstance(outcome, Complete)]
-        others = [
-            (claim, self._decide(claim, outcome))
-            for claim, outcome in batch
-            if not isinstance(outcome, Complete)
-        ]
+            await self._write_last_words([claim for claim, _ in batch])
+        completed = [pair for pair in batch if isinstance(pair[1], Complete)]
+        others = [pair for pair in batch if not isinstance(pair[1], Complete)]
+        for part in (completed, others):
+            try:
+                await self._write_part(part, skip_locked=skip_locked)
+            except StoreError:
+                await self._write_one_by_one(part)
+        self._writing = []
+
+    async def _write_part(self, part: Sequence[Ended], *, skip_locked: bool) -> None:
+        """Write outcomes that are all completions, or none."""
+        completed = [(claim, outcome.result) for claim, outcome in part if isinstance(outcome, Complete)]
         if completed:
             done = await self._until_written(
                 lambda: self._claims.complete(completed, skip_locked=skip_locked)
             )
             self._tell(done)
             self._emit("jobs.completed", jobs=len(done.done))
-        if others:
+        elif part:
+            others = [(claim, self._decide(claim, outcome)) for claim, outcome in part]
             settled = await self._until_written(lambda: self._claims.settle(others, skip_locked=skip_locked))
             self._tell(settled)
             self._announce([pair for pair in others if pair[0].id in settled.done])
-        self._writing = []
+
+    async def _write_one_by_one(self, part: Sequence[Ended]) -> None:
+        """Find out which outcomes the database refuses, and write the others."""
+        for claim, outcome in part:
+            try:
+                await self._write_part([(claim, outcome)], skip_locked=True)
+            except StoreError as error:
+                self._emit("outcome.refused", job_id=str(claim.id), kind=claim.kind, error=str(error))
+                await self._write_refused(claim, outcome, error)
+
+    async def _write_refused(self, claim: Claim, outcome: Outcome, error: StoreError) -> None:
+        # If the database takes a failure of this job, it was the result that it could not take.
+        # If not, nothing is known against the job: its outcome is kept, and its lease with it.
+        if isinstance(outcome, Complete):
+            told = ErrorInfo(type(error).__name__, str(error), ErrorClass.RESULT_INVALID)
+            failure = Fail(told, hopeless=True)
+            try:
+                await self._write_part([(claim, failure)], skip_locked=True)
+            except StoreError:
+                self._set_apart((claim, outcome), seconds=REFUSED_AGAIN)
+        else:
+            self._set_apart((claim, outcome), seconds=REFUSED_AGAIN)
+
+    async def _write_last_words(self, claims: Sequence[Claim]) -> None:
+        try:
+            await self._until_written(lambda: self._notebook.last_words(claims))
+        except StoreError as error:
+            # Outcomes must not wait for what was told on the way.
+            self._emit("store.failed", doing="write progress", error=str(error))
 
     async def _write_measures(self) -> None:
         measured = [self._measured.popleft() for _ in range(len(self._measured))]
@@ -132,10 +187,14 @@ class Settler:
         for job_id in settled.lost:
             self._emit("claim.lost", job_id=str(job_id))
         if settled.locked:
-            # Somebody's transaction keeps these rows: they wait apart, so that no other job has to.
-            self._locked += [pair for pair in self._writing if pair[0].id in settled.locked]
+            # Somebody's transaction keeps these rows.
+            for pair in self._writing:
+                if pair[0].id in settled.locked:
+                    self._set_apart(pair, seconds=LOCKED_AGAIN)
         if settled.awaited:
             self._wakeups.send(*map(done_hint, settled.awaited))
+        if settled.freed:
+            self._wakeups.send(*freed_hints(settled.freed))
 
     def _announce(self, settled: Sequence[tuple[Claim, Settlement]]) -> None:
         hints = set()
@@ -148,6 +207,11 @@ class Settler:
                 hints.add(LATER)
             elif settlement.state is State.AVAILABLE:
                 hints.add(queue_hint(claim.queue))
+            elif settlement.wait is not None:
+                # The signal may have come in between, so that the job can be claimed already.
+                hints |= (
+                    {queue_hint(claim.queue), LATER} if settlement.wait.timeout else {queue_hint(claim.queue)}
+                )
         if hints:
             self._wakeups.send(*hints)
 

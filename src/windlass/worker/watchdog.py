@@ -23,6 +23,8 @@ async def watch_time_limits(
 ) -> None:
     """Ask handlers to stop at their limit; fail those that ignore it, whatever they are.
 
+    Handlers that must not run twice at the same time are also stopped while their lease may still hold.
+
     A thread cannot be killed and a coroutine can refuse to be cancelled: such a handler keeps its slot, but its job
     goes on elsewhere and its late result is refused.
     """
@@ -30,9 +32,12 @@ async def watch_time_limits(
         await env.sleep(LOOK_EVERY)
         for claim in runner.take_back_waiting(longer_than=LONGEST_WAIT):
             finish(claim, Released("no slot came free"))
-        for claim in runner.overdue(grace=timedelta(0)):
-            runner.stop_job(claim.id, timed_out(claim))
-        for claim in runner.overdue(grace=GRACE):
-            if runner.abandon(claim.id, timed_out(claim)) is not None:
+        for claim in runner.in_hand.uncertain():
+            emit("lease.uncertain", job_id=str(claim.id), kind=claim.kind)
+            runner.stop_job(claim.guard, Released("lease uncertain"))
+        for claim in runner.in_hand.overdue(grace=timedelta(0)):
+            runner.stop_job(claim.guard, timed_out(claim))
+        for claim in runner.in_hand.overdue(grace=GRACE):
+            if runner.abandon(claim.guard, timed_out(claim)):
                 emit("worker.tainted", job_id=str(claim.id), kind=claim.kind)
                 finish(claim, timed_out(claim))

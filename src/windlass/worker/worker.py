@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from windlass.env import Env
-from windlass.errors import StoreError, StoreUnavailable
+from windlass.errors import StoreBusy, StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
 from windlass.outcome import Outcome, Released
@@ -95,7 +95,7 @@ class Worker:
     @property
     def slots(self) -> tuple[int, int]:
         """How many handlers can run at the same time, and how many of those slots are lost to stubborn ones."""
-        return self._plan.concurrency, self._runner.tainted
+        return self._plan.concurrency, self._runner.in_hand.tainted
 
     @property
     def settled(self) -> int:
@@ -185,10 +185,13 @@ class Worker:
         tasks: list[asyncio.Task[None]] = []
         try:
             settler, fetcher, heartbeat, duties, pulse = self._assemble(parts)
+            self._notebook.locks.attach(parts.locks)
             tasks = [
                 asyncio.create_task(settler.run(), name="settler"),
                 asyncio.create_task(heartbeat.run(), name="heartbeat"),
-                asyncio.create_task(self._notebook.run(parts.steps, parts.progress), name="notebook"),
+                asyncio.create_task(
+                    self._notebook.run(parts.steps, parts.progress, parts.signals), name="notebook"
+                ),
                 asyncio.create_task(duties.run(), name="duties"),
                 asyncio.create_task(pulse.run(), name="pulse"),
                 asyncio.create_task(
@@ -218,7 +221,7 @@ class Worker:
         while not self._stop.is_set():
             try:
                 parts = await self._registered()
-            except StoreUnavailable as error:
+            except (StoreUnavailable, StoreBusy) as error:
                 self._emit("store.failed", doing="start", error=str(error))
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), timeout=pause)
@@ -251,7 +254,10 @@ class Worker:
             slots=plan.concurrency,
             poll_busy=plan.poll_busy.total_seconds(),
             poll_idle=plan.poll_idle.total_seconds(),
+            per_queue=plan.per_queue,
+            batching=lambda kind: plan.registry.get(kind).batching,
             give_back=settler.offer,
+            hint=parts.wakeups.send,
             emit=emit,
             env=env,
         )
@@ -301,30 +307,42 @@ class Worker:
     ) -> None:
         self._emit("worker.stopping", worker=self.id, running=self.running)
         fetcher.stop()
+        # Beside the rest: a database that does not answer must not take the time that jobs have left.
+        telling = asyncio.create_task(self._tell_register(parts, "stopping"))
         # A claim under way is waited for and given back: cut off, its jobs would wait for their leases to run out.
         await fetching
         for claim in self._runner.take_back_waiting():
             settler.offer(claim, Released())
         await self._drained(settler, lambda: self._grace.total_seconds())
-        for claim in self._runner.claims():
-            self._runner.stop_job(claim.id, Released())
+        for claim in self._runner.in_hand.claims():
+            self._runner.stop_job(claim.guard, Released())
         await self._drained(settler, lambda: STOP_GRACE)
-        for claim in self._runner.claims():
-            if self._runner.abandon(claim.id, Released()) is not None:
+        for claim in self._runner.in_hand.claims():
+            if self._runner.abandon(claim.guard, Released()):
                 settler.offer(claim, Released())
         await self._drained(settler, lambda: max(self._grace.total_seconds(), STOP_GRACE))
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
 
     async def _say_goodbye(self, parts: Parts, duties: Duties) -> None:
         try:
             await duties.resign()
-            await parts.workers.retire(self.id, state="stopped")
+        except StoreError as error:
+            self._emit("store.failed", doing="resign", error=str(error))
+        await self._tell_register(parts, "stopped")
+
+    async def _tell_register(self, parts: Parts, state: str) -> None:
+        try:
+            await parts.workers.retire(self.id, state=state)
         except StoreError as error:
             # The register learns by silence what it could not be told.
             self._emit("store.failed", doing="leave", error=str(error))
 
     async def _drained(self, settler: Settler, seconds: Callable[[], float]) -> None:
         began = self._env.monotonic()
-        while (self._runner.is_busy or not settler.is_idle) and self._env.monotonic() < began + seconds():
+        while (
+            self._runner.in_hand.is_busy or not settler.is_idle
+        ) and self._env.monotonic() < began + seconds():
             await self._env.sleep(0.01)
 
     async def replace_identity(self, parts_workers: Workers) -> None:

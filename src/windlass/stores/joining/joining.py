@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from windlass.errors import InvalidSettings, WrongDatabase
+from windlass.flows import NewFlow
 from windlass.job import NewJob, Stored
+from windlass.stores.database import Lane
+from windlass.stores.flows import check, tie
+from windlass.stores.following import follow
 from windlass.stores.joining import (
     asyncpg_driver,
     django_driver,
@@ -55,6 +59,8 @@ class Home(Protocol):
         self, session: Session, jobs: Sequence[NewJob], routes: Routes, announce: Announce | None
     ) -> list[Stored]: ...
 
+    def lane(self, session: Session) -> Lane: ...
+
 
 @dataclass(frozen=True)
 class Joining:
@@ -99,13 +105,34 @@ class Joining:
                 lambda: self.join_sync(inside.connection, jobs, routes=routes, announce=announce)
             )
             return stored
-        way = way_into(transaction)
-        if way.is_sync:
-            raise InvalidSettings(
-                f"{name_of(transaction)} blocks, so it cannot be used from a coroutine: call enqueue_sync where no "
-                "event loop runs, or open the transaction with an asynchronous driver"
-            )
+        way = self._awaited(transaction)
         return await self._join(way, jobs, routes, announce, self.home.ask)
+
+    async def join_flow(
+        self, transaction: object, flow: NewFlow, *, routes: Routes = (), announce: Announce | None = None
+    ) -> None:
+        """Store a flow in the caller's open transaction, as `join` stores jobs."""
+        if isinstance(transaction, Block):
+            inside = transaction
+            await inside.run(
+                lambda: self.join_flow_sync(inside.connection, flow, routes=routes, announce=announce)
+            )
+            return
+        way = self._awaited(transaction)
+        await self._join(way, flow.jobs, routes, announce, self.home.ask, flow)
+
+    def join_flow_sync(
+        self,
+        transaction: object,
+        flow: NewFlow,
+        *,
+        routes: Routes = (),
+        announce: Announce | None = None,
+        ask: Ask | None = None,
+    ) -> None:
+        """Do the same for a blocking driver, in this thread."""
+        way = self._blocking(transaction)
+        finished(self._join(way, flow.jobs, routes, announce, _waiting(ask), flow))
 
     def join_sync(
         self,
@@ -117,12 +144,7 @@ class Joining:
         ask: Ask | None = None,
     ) -> list[Stored]:
         """Do the same for a blocking driver, in this thread; `ask` calls `home.ask` where an event loop runs."""
-        way = way_into(transaction)
-        if not way.is_sync:
-            raise InvalidSettings(
-                f"{name_of(transaction)} must be awaited, so a blocking call cannot use it: "
-                "'await handler.enqueue(…)' on its event loop, or open the transaction with a blocking driver"
-            )
+        way = self._blocking(transaction)
         return finished(self._join(way, jobs, routes, announce, _waiting(ask)))
 
     def ambient(self) -> Awaitable[object | None] | None:
@@ -142,6 +164,26 @@ class Joining:
             return None
         found: object | None = finished(self._find(_waiting(ask)))
         return found
+
+    @staticmethod
+    def _awaited(transaction: object) -> Way:
+        way = way_into(transaction)
+        if way.is_sync:
+            raise InvalidSettings(
+                f"{name_of(transaction)} blocks, so it cannot be used from a coroutine: call enqueue_sync where no "
+                "event loop runs, or open the transaction with an asynchronous driver"
+            )
+        return way
+
+    @staticmethod
+    def _blocking(transaction: object) -> Way:
+        way = way_into(transaction)
+        if not way.is_sync:
+            raise InvalidSettings(
+                f"{name_of(transaction)} must be awaited, so a blocking call cannot use it: "
+                "'await handler.enqueue(…)' on its event loop, or open the transaction with a blocking driver"
+            )
+        return way
 
     async def _block(self, run: django_driver.Run) -> Block | None:
         await self.prepare()
@@ -164,6 +206,7 @@ class Joining:
         routes: Routes,
         announce: Announce | None,
         ask: Callable[[], Awaitable[Any]],
+        flow: NewFlow | None = None,
     ) -> list[Stored]:
         session = await way.open()
         if session.engine != self.home.engine:
@@ -175,7 +218,15 @@ class Joining:
             return []
         if not way.is_ours:
             await self.home.refuse_other(session, ask)
-        return await self.home.store(session, jobs, routes, announce)
+        if flow is None:
+            return await self.home.store(session, jobs, routes, announce)
+        # Refused before anything is stored: the caller may go on with the transaction.
+        lane = self.home.lane(session)
+        whose = await check(lane, flow)
+        stored = await self.home.store(session, jobs, routes, announce)
+        await tie(lane, flow, *whose)
+        await follow(lane, flow.outside)
+        return stored
 
 
 async def _found(joined: object) -> object:

@@ -45,6 +45,7 @@ def to_object(job: NewJob) -> dict[str, Any]:
         "expires_at": job.expires_at,
         "deadline_in_seconds": job.deadline_in if job.deadline is None else None,
         "deadline": job.deadline,
+        "order_key": job.order_key,
     }
     return {name: _plain(value) for name, value in fields.items() if value is not None}
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import asyncpg
 
 from windlass.errors import IdempotencyMismatch, InvalidPayload, WindlassError, WrongDatabase
-from windlass.job import NewJob, Stored
-from windlass.stores import rows
+from windlass.job import JobId, NewJob, Stored
+from windlass.signals import Wait
+from windlass.stores import quotas, rows
+from windlass.stores.database import Connection, Lane, Row, Values
 from windlass.stores.joining.asyncpg_driver import AsyncpgSession
 from windlass.stores.joining.objects import to_object
 from windlass.stores.joining.sessions import Announce, Session
@@ -59,7 +63,8 @@ class PostgresHome:
 
     async def ask(self) -> Identity:
         """Which database this is now; a server that was started again is another one."""
-        connection = await Postgres(_without_options_of_ours(self.url)).connect()
+        # One question needs nothing of the session, and a pooler would refuse to set anything there.
+        connection = await Postgres(_without_options_of_ours(self.url), pooled=True).connect()
         try:
             return await _identity_of(AsyncpgSession(connection, connection))
         finally:
@@ -105,10 +110,50 @@ class PostgresHome:
         is_told = announce is not None and session.after_commit(announce)
         name = "joining/enqueue_quietly" if is_told else "joining/enqueue"
         try:
-            stored = await session.fetch(name, {"jobs": given})
+            if asked := quotas.groups(jobs):
+                crowded = await session.fetch("joining/crowded", {"groups": json.dumps(asked)})
+                if crowded:
+                    raise quotas.exceeded(crowded)
+            found = await session.fetch(name, {"jobs": given})
+            stored = [Stored(rows.job_id(row["job_id"]), is_new=row["is_new"]) for row in found]
+            for job, one in zip(jobs, stored, strict=True):
+                if job.wait is not None and one.is_new:
+                    await session.fetch("joining/expect", _expected(job.id, job.wait))
         except database_errors() as error:
             raise _explained(error, jobs) from error
-        return [Stored(rows.job_id(row["job_id"]), is_new=row["is_new"]) for row in stored]
+        return stored
+
+    def lane(self, session: Session) -> Lane:
+        """The caller's transaction as our stores know a connection."""
+        return _JoinedLane(session)
+
+
+def _expected(job_id: JobId, wait: Wait) -> dict[str, object]:
+    timeout = None if wait.timeout is None else wait.timeout.total_seconds()
+    return {"job_id": str(job_id), "signal": wait.name, "seconds": timeout}
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinedLane:
+    """The caller's transaction as our stores know a connection; an error ends it, so it needs no savepoints."""
+
+    session: Session
+
+    async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
+        try:
+            return await self.session.fetch(name, values)
+        except database_errors() as error:
+            raise _explained(error, ()) from error
+
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
+        if not rows:
+            return []
+        each = {column: [row[column] for row in rows] for column in rows[0]}
+        return await self.fetch(name, **each, **same)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        yield self
 
 
 @dataclass

@@ -72,7 +72,8 @@ class PsycopgSession:
 
         # Not the connection's own kind of cursor, which may want another style of values or return other rows.
         with psycopg.Cursor(self.driver, row_factory=dict_row) as cursor:
-            return cursor.execute(sql.encode(), values).fetchall()
+            cursor.execute(sql.encode(), values)
+            return cursor.fetchall() if cursor.description else []
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ class AsyncPsycopgSession:
         from psycopg.rows import dict_row
 
         async with psycopg.AsyncCursor(self.driver, row_factory=dict_row) as cursor:
-            return await (await cursor.execute(sql.encode(), values)).fetchall()
+            await cursor.execute(sql.encode(), values)
+            return await cursor.fetchall() if cursor.description else []
 
 
 @cache

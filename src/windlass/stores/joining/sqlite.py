@@ -21,11 +21,11 @@ from typing import Any
 
 from windlass.errors import WrongDatabase
 from windlass.job import NewJob, Stored
-from windlass.stores.database import Connection, Row, Values
+from windlass.stores.database import Connection, Lane, Row, Values
 from windlass.stores.enqueuing import EnqueuingStore
 from windlass.stores.joining.sessions import Announce, Session
 from windlass.stores.kinds import KindStore
-from windlass.stores.sqlite import DIALECT, bindings, translate
+from windlass.stores.sqlite import DIALECT, adapt, bindings, translate
 
 CHECKPOINTS_ARE_SOUND = (3, 51, 3)
 
@@ -81,6 +81,10 @@ class SqliteHome:
         except _database_errors() as error:
             raise translate(getattr(error, "orig", None) or error) from error
 
+    def lane(self, session: Session) -> Lane:
+        """The caller's transaction as our stores know a connection."""
+        return _JoinedLane(session, self._clock)
+
     async def _file_of(self, session: Session) -> str:
         found = await session.run("PRAGMA database_list")
         return next(str(row["file"] or "") for row in found if row["name"] == "main")
@@ -115,10 +119,14 @@ class _JoinedLane:
     async def fetch(self, name: str, /, **values: Any) -> Sequence[Row]:
         return await self.fetch_each(name, [values])
 
-    async def fetch_each(self, name: str, rows: Sequence[Values], /) -> Sequence[Row]:
+    async def fetch_each(self, name: str, rows: Sequence[Values], /, **same: Any) -> Sequence[Row]:
         found: list[Row] = []
-        for bound in bindings(DIALECT.statement(name), rows, {"clock": self.clock()}):
-            found.extend(await self.session.fetch(name, bound))
+        known = {**{key: adapt(value) for key, value in same.items()}, "clock": self.clock()}
+        try:
+            for bound in bindings(DIALECT.statement(name), rows, known):
+                found.extend(await self.session.fetch(name, bound))
+        except _database_errors() as error:
+            raise translate(getattr(error, "orig", None) or error) from error
         return found
 
     @asynccontextmanager

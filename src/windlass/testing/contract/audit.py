@@ -66,6 +66,12 @@ async def test_what_people_do_to_a_waiting_job_is_audited_in_order(store: Store)
         ("job.release", "cleo", None),
         ("job.cancel", "dora", "not needed"),
     ]
+    assert [(line.from_state, line.to_state) for line in trail] == [
+        ("available", "scheduled"),
+        ("scheduled", "held"),
+        ("held", "scheduled"),
+        ("scheduled", "cancelled"),
+    ]
     assert {line.tenant for line in trail} == {"acme"}
     assert {line.at for line in trail} == {store.now()}
 
@@ -83,16 +89,36 @@ async def test_what_people_do_to_a_dead_job_is_audited(store: Store, verb: str, 
     assert line.reason is not None
 
 
+async def test_a_request_to_stop_and_a_release_that_is_due_tell_both_states(store: Store) -> None:
+    """ENG-027: old state and new state."""
+    running = await store.claimed()
+    held = await store.enqueue(held_for="an approval")
+
+    await store.cancel(running.id)
+    await store.stores.jobs.release(held, actor="cleo")
+
+    trail = [line for job_id in (running.id, held) for line in await store.stores.audit.of_job(job_id)]
+    assert [(line.action, line.from_state, line.to_state) for line in trail] == [
+        ("job.request_cancel", "running", "running"),
+        ("job.release", "held", "available"),
+    ]
+
+
 async def test_what_upkeep_ends_is_audited(store: Store) -> None:
+    """ENG-027."""
     expired = await store.enqueue(expires_in=HOUR)
-    late = await store.enqueue(deadline_in=HOUR)
+    late = await store.enqueue(deadline_in=HOUR, held_for="an approval")
     store.later(HOUR)
     await store.stores.upkeep.expire(limit=10)
     await store.stores.upkeep.miss_deadlines(limit=10)
 
     trail = [await store.stores.audit.of_job(job_id) for job_id in (expired, late)]
 
-    assert [[(line.action, line.actor, line.to_state) for line in lines] for lines in trail] == [
-        [("job.expired", "maintenance", "cancelled")],
-        [("job.missed_deadline", "maintenance", "dead")],
+    assert [[(line.action, line.actor) for line in lines] for lines in trail] == [
+        [("job.expired", "maintenance")],
+        [("job.missed_deadline", "maintenance")],
+    ]
+    assert [[(line.from_state, line.to_state) for line in lines] for lines in trail] == [
+        [("available", "cancelled")],
+        [("held", "dead")],
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -198,7 +199,7 @@ async def test_a_worker_that_never_registered_cannot_claim(store: Store) -> None
 
 @pytest.mark.parametrize("paused", [{"queue": "mail", "kind": None}, {"queue": None, "kind": "welcome"}])
 async def test_a_paused_queue_or_kind_is_not_claimed_until_it_is_resumed(
-    store: Store, paused: dict[str, str | None]
+    store: Store, paused: dict[str, Any]
 ) -> None:
     """ENG-093."""
     waiting = await store.enqueue(queue="mail", kind="welcome")
@@ -275,3 +276,15 @@ async def test_a_changed_policy_counts_from_the_next_claim(store: Store) -> None
     [again] = await store.claim(wanted("report", max_attempts=1, timeout=SECOND))
 
     assert (again.attempt, again.max_attempts, again.timeout) == (2, 2, SECOND)
+
+
+async def test_a_suspect_is_claimed_beside_the_limit_and_also_without_one(store: Store) -> None:
+    claim = await store.claimed()
+    store.later(LEASE + SECOND)
+    await store.rescue()
+    await store.enqueue()
+
+    [suspect] = await store.claim(limit=0, suspects=1)
+
+    assert (suspect.id, suspect.is_suspect) == (claim.id, True)
+    assert await store.claim(limit=0, suspects=0) == []

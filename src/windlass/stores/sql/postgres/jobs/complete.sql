@@ -1,6 +1,7 @@
 -- Record success for every claim that still holds. (id, epoch) is the whole guard: naming the state would invite
 -- the planner to come in through the index of running rows.
--- Who was completed is known from the number alone when it is everybody; only those that are awaited are named.
+-- Who was completed is known from the number alone when it is everybody; only those that are awaited, or that others
+-- wait for, are named. Where nobody waits for any job, that is asked once for all of them.
 WITH done AS (
     UPDATE windlass.jobs AS job
     SET state = 'completed',
@@ -22,6 +23,17 @@ WITH done AS (
       AND job.lease_epoch = given.epoch
     RETURNING job.id, job.is_awaited
 )
-SELECT count(*) AS number, CASE WHEN is_awaited THEN id END AS awaited
+SELECT
+    count(*) AS number,
+    CASE WHEN is_awaited THEN id END AS awaited,
+    CASE
+        WHEN (SELECT TRUE FROM windlass.dependencies WHERE verdict IS NULL LIMIT 1) THEN (
+            SELECT open.parent_id
+            FROM windlass.dependencies AS open
+            WHERE open.parent_id = done.id
+              AND open.verdict IS NULL
+            LIMIT 1
+        )
+    END AS parent
 FROM done
-GROUP BY awaited
+GROUP BY awaited, parent

@@ -2,7 +2,8 @@
 -- Its idempotency key stays with the first, because that was the job it was given for.
 INSERT INTO windlass.jobs (
     id, kind, queue, state, priority, run_at, turn, created_at, updated_at, tenant, args, own_max_attempts, own_timeout,
-    own_lease, policy, tags, metadata, name, description, parent_id, correlation_id, created_by, unique_key, deadline
+    own_lease, policy, tags, metadata, name, description, parent_id, correlation_id, created_by, unique_key, deadline,
+    order_key
 )
 SELECT
     given.new_id,
@@ -28,7 +29,9 @@ SELECT
     job.correlation_id,
     given.who,
     job.unique_key,
-    CASE WHEN job.deadline > clock.at THEN job.deadline END
+    CASE WHEN job.deadline > clock.at THEN job.deadline END,
+    -- Other arguments may belong to another key.
+    CASE WHEN given.new_args IS NULL THEN job.order_key END
 FROM {each
     job_id uuid, new_id uuid, delay interval, no_delay interval, new_args json, new_metadata jsonb, who text
 } AS given

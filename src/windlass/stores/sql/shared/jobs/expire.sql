@@ -1,21 +1,11 @@
 -- Cancel jobs that nobody started in time.
-WITH late AS MATERIALIZED (
-    SELECT id AS job_id
-    FROM windlass.jobs
-    WHERE state IN ('scheduled', 'held', 'available')
-      AND expires_at IS NOT NULL
-      AND expires_at <= {now}
-      AND run = 0
-    ORDER BY expires_at
-    LIMIT :limit
-    {skip_locked}
-)
 UPDATE windlass.jobs AS job
 SET state = 'cancelled',
     reason = 'expired',
     finished_at = clock.at,
     updated_at = clock.at
-FROM late
+FROM {each job_id uuid} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
-WHERE job.id = late.job_id
+WHERE job.id = given.job_id
+  AND job.state IN ('scheduled', 'held', 'available')
 RETURNING id, tenant, is_awaited

@@ -2,6 +2,7 @@
 UPDATE windlass.jobs AS job
 SET state = 'held',
     reason = given.why,
+    parked_for = NULL,
     updated_at = clock.at
 FROM {each job_id uuid, why text} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock

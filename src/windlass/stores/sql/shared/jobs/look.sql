@@ -7,6 +7,24 @@ SELECT
         ORDER BY run_at, id
         LIMIT 1
     ) AS next_run_at,
+    (
+        SELECT times_out_at
+        FROM windlass.waits
+        WHERE is_open
+          AND times_out_at IS NOT NULL
+        ORDER BY times_out_at, job_id
+        LIMIT 1
+    ) AS next_timeout_at,
+    (
+        SELECT min(ends_at)
+        FROM (
+            SELECT ends_at
+            FROM windlass.pauses
+            UNION ALL
+            SELECT ends_at
+            FROM windlass.tenant_pauses
+        ) AS pause
+    ) AS next_resume_at,
     EXISTS (
         SELECT 1
         FROM windlass.jobs
@@ -32,5 +50,43 @@ SELECT
           AND deadline IS NOT NULL
           AND deadline <= {now}
     ) AS has_late,
+    EXISTS (
+        SELECT 1
+        FROM windlass.dependencies
+        WHERE verdict IS NULL
+    ) AS has_waiting_children,
+    EXISTS (
+        SELECT 1
+        FROM windlass.jobs
+        WHERE state = 'held'
+          AND parked_for IS NOT NULL
+    )
+    OR EXISTS (
+        SELECT 1
+        FROM windlass.permits AS permit
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM windlass.jobs AS job
+            WHERE job.id = permit.job_id
+              AND job.lease_epoch = permit.lease_epoch
+        )
+    ) AS has_parked,
+    (
+        SELECT next_at
+        FROM windlass.limits
+        WHERE next_at IS NOT NULL
+        ORDER BY next_at
+        LIMIT 1
+    ) AS next_token_at,
+    EXISTS (
+        SELECT 1
+        FROM windlass.tenant_pauses AS pause
+        JOIN windlass.jobs AS job
+          ON job.tenant = pause.tenant
+        WHERE job.tenant <> ''
+          AND job.state IN ('scheduled', 'held', 'available')
+          AND job.state IN ('available', 'scheduled')
+          AND (pause.ends_at IS NULL OR pause.ends_at > {now})
+    ) AS has_paused,
     {started} AS started_at,
     {now} AS now

@@ -2,9 +2,10 @@
 UPDATE windlass.jobs AS job
 SET state = CASE WHEN job.run_at <= clock.at THEN 'available' ELSE 'scheduled' END,
     reason = NULL,
+    parked_for = NULL,
     updated_at = clock.at
 FROM {each job_id uuid} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = given.job_id
   AND job.state = 'held'
-RETURNING id, tenant, queue
+RETURNING id, tenant, queue, state

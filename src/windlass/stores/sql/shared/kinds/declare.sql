@@ -1,12 +1,12 @@
 -- Remember what a kind looks like; the newest word wins, and a disagreement with the last one is kept for the doctor.
 INSERT INTO windlass.kinds AS known (
-    kind, queue, policy, promoted, arguments, fingerprint, description, declared_by, updated_at
+    kind, queue, policy, promoted, arguments, fingerprint, description, declared_by, updated_at, ordered_by
 )
 SELECT given.kind, given.queue, given.policy, given.promoted, given.arguments, given.fingerprint, given.description,
-       given.declared_by, clock.at
+       given.declared_by, clock.at, given.ordered_by
 FROM {each
     kind text, queue text, policy jsonb, promoted jsonb, arguments jsonb, fingerprint text, description text,
-    declared_by text
+    declared_by text, ordered_by text
 } AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE TRUE
@@ -19,5 +19,6 @@ SET queue = excluded.queue,
     conflict = {object 'fingerprint', known.fingerprint, 'declared_by', known.declared_by},
     fingerprint = excluded.fingerprint,
     declared_by = excluded.declared_by,
-    updated_at = excluded.updated_at
+    updated_at = excluded.updated_at,
+    ordered_by = excluded.ordered_by
 WHERE known.fingerprint <> excluded.fingerprint

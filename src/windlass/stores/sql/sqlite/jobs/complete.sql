@@ -1,4 +1,4 @@
--- Record success for every claim that still holds; who is awaited is named.
+-- Record success for every claim that still holds; who is awaited, or is waited for by other jobs, is named.
 UPDATE windlass.jobs
 SET state = 'completed',
     result = given.value,
@@ -16,4 +16,13 @@ SET state = 'completed',
 FROM {each job_id uuid, epoch int, value json} AS given
 WHERE id = given.job_id
   AND lease_epoch = given.epoch
-RETURNING 1 AS number, CASE WHEN is_awaited THEN id END AS awaited
+RETURNING
+    1 AS number,
+    CASE WHEN is_awaited THEN id END AS awaited,
+    (
+        SELECT open.parent_id
+        FROM windlass.dependencies AS open
+        WHERE open.parent_id = id
+          AND open.verdict IS NULL
+        LIMIT 1
+    ) AS parent

@@ -1,0 +1,58 @@
+"""What handlers raise to say how an attempt ended; drawn with the errors in `errors.py`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+LOOK_AGAIN = timedelta(seconds=15)
+"""How soon a job that found its lock taken looks again."""
+
+
+class EndOfAttempt(Exception):
+    """Raised by handlers to end an attempt in another way than returning or failing."""
+
+
+class Retry(EndOfAttempt):
+    """The attempt failed; run it again, after `after` if given, otherwise by the policy's backoff."""
+
+    def __init__(self, message: str = "retry asked for", *, after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class RetryAfter(Retry):
+    """The attempt failed; run it again after this delay, as a server's Retry-After asks."""
+
+    def __init__(self, after: timedelta | float, message: str = "asked to retry later") -> None:
+        super().__init__(message, after=after if isinstance(after, timedelta) else timedelta(seconds=after))
+
+
+class Hopeless(EndOfAttempt):
+    """The attempt failed and no other attempt can help: the job is dead at once."""
+
+
+class Snooze(EndOfAttempt):
+    """Nothing failed: run again after `delay`, without spending an attempt."""
+
+    def __init__(self, delay: timedelta | float) -> None:
+        super().__init__("snoozed")
+        self.delay = delay if isinstance(delay, timedelta) else timedelta(seconds=delay)
+
+
+class LockTaken(Snooze):
+    """Somebody else holds the lock; a handler that lets this through is looked at again later, at no cost."""
+
+    def __init__(self, lock_id: str, *, holder: str, expires_at: datetime) -> None:
+        super().__init__(LOOK_AGAIN)
+        self.args = (
+            f"the lock {lock_id!r} is held by {holder} until {expires_at:%Y-%m-%d %H:%M:%S} UTC at most",
+        )
+        self.lock_id, self.holder, self.expires_at = lock_id, holder, expires_at
+
+
+class Cancel(EndOfAttempt):
+    """Stop this job for good; nothing is wrong with it."""
+
+    def __init__(self, reason: str = "cancelled by its handler") -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -1,0 +1,80 @@
+"""Lets jobs go on that wait for a limit: when a token comes, and where a crash has left them waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from windlass.env import Env
+from windlass.errors import StoreError
+from windlass.events import Emit
+from windlass.records import Look
+from windlass.stores.contract import Limits
+from windlass.wakeups.contract import ANYTHING, TOKENS, Wakeups, freed_hints
+
+BATCH = 200
+SHORTEST_WAIT = 0.01
+LOOK_AFTER_ANYTHING = 0.25
+
+
+class Releaser:
+    """Sleeps until the next token that a job waits for; whoever ends a job frees its permits at once, without it."""
+
+    def __init__(self, limits: Limits, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
+        self._limits, self._wakeups, self._emit, self._env = limits, wakeups, emit, env
+        self._poked = asyncio.Event()
+        self._due_in: float | None = None
+        self._after = ""
+
+    def on_hint(self, hint: str) -> None:
+        """Look again: a job may have begun to wait for a token."""
+        if hint == TOKENS:
+            self._due_in = 0.0
+            self._poked.set()
+        elif hint == ANYTHING and self._due_in is None:
+            # It may have been about anything, so many of them are worth one look.
+            self._due_in = LOOK_AFTER_ANYTHING
+            self._poked.set()
+
+    async def repair(self, look: Look) -> None:
+        """Follow the regular look: the next limits that jobs wait for are gone through, a bounded number."""
+        self._due_in = None if look.token_in is None else look.token_in.total_seconds()
+        self._poked.set()
+        if look.has_parked:
+            after, queues = await self._limits.repair(self._after, limit=BATCH)
+            self._after = after or ""
+            self._tell(queues)
+
+    async def forget(self) -> None:
+        """Drop limits of keys that nobody uses."""
+        await self._limits.forget()
+
+    async def run(self) -> None:
+        """Let go on what waits for tokens, until cancelled."""
+        while True:
+            if self._due_in is not None and self._due_in <= 0:
+                await self._release_due()
+            self._poked.clear()
+            wait = None if self._due_in is None else max(self._due_in, SHORTEST_WAIT)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._poked.wait()
+                    continue
+            self._due_in = 0.0
+
+    async def _release_due(self) -> None:
+        try:
+            is_any = True
+            while is_any:
+                is_any, queues = await self._limits.release_due(limit=BATCH)
+                self._tell(queues)
+            due_in = await self._limits.next_due()
+            self._due_in = None if due_in is None else due_in.total_seconds()
+        except StoreError as error:
+            self._emit("store.failed", doing="release what waits for tokens", error=str(error))
+            self._due_in = 1.0
+
+    def _tell(self, queues: frozenset[str]) -> None:
+        if queues:
+            self._emit("jobs.released", queues=sorted(queues))
+            self._wakeups.send(*freed_hints(queues))

@@ -1,0 +1,121 @@
+"""Makes jobs of schedules when their time comes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from windlass.env import Env
+from windlass.errors import InvalidJob, InvalidSchedule, StoreError
+from windlass.events import Emit
+from windlass.job import JobId
+from windlass.schedule_records import Fired, ScheduleLook
+from windlass.schedules import Schedule, job_for, plan
+from windlass.stores.contract import Locks, Schedules
+from windlass.wakeups.contract import LATER, SCHEDULES, Wakeups, queue_hint
+from windlass.zones import tzdata_version
+
+BATCH = 100
+SHORTEST_WAIT = 0.05
+LET_GO_EVERY = 1.0
+"""How soon a fire that waits for an earlier one is let go after that has ended."""
+RETRY_AFTER = 30.0
+KEEP_HISTORY = timedelta(days=400)
+KEEP_LOCKS = timedelta(days=1)
+
+
+class Scheduler:
+    """Sleeps until the next schedule fires; woken when one is changed, and by the regular look at the tables."""
+
+    def __init__(self, schedules: Schedules, locks: Locks, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
+        self._schedules, self._locks, self._wakeups = schedules, locks, wakeups
+        self._emit, self._env = emit, env
+        self._poked = asyncio.Event()
+        self._wait: float | None = 0.0
+        self._told: set[str] = set()
+
+    def on_hint(self, hint: str) -> None:
+        """Look again: a schedule is new or has changed."""
+        if hint == SCHEDULES:
+            self._wait = 0.0
+            self._poked.set()
+
+    def know(self, look: ScheduleLook) -> None:
+        """What the regular look found."""
+        self._wait = _wait(look)
+        self._poked.set()
+
+    async def run(self) -> None:
+        """Fire until cancelled."""
+        while True:
+            if self._wait is not None and self._wait <= 0:
+                await self._serve()
+            self._poked.clear()
+            wait = None if self._wait is None else max(self._wait, SHORTEST_WAIT)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._poked.wait()
+                    continue
+            self._wait = 0.0
+
+    async def forget(self) -> None:
+        """Drop history and locks that are too old to matter."""
+        await self._schedules.forget(keep=KEEP_HISTORY)
+        await self._locks.forget(keep=KEEP_LOCKS)
+
+    async def _serve(self) -> None:
+        try:
+            while await self.fire_due():
+                pass
+            freed = await self._schedules.let_go(limit=BATCH)
+            self._wakeups.send(*map(queue_hint, set(freed)))
+            self._wait = _wait(await self._schedules.look())
+            if self._wait == 0:
+                # What is due could not be fired; the reasons are told.
+                self._wait = RETRY_AFTER
+        except StoreError as error:
+            self._emit("store.failed", doing="schedule", error=str(error))
+            self._wait = LET_GO_EVERY
+
+    async def fire_due(self) -> bool:
+        """Fire what is due, a bounded number; False when nothing was, or nothing could be."""
+        has_moved = False
+        for schedule, now in await self._schedules.due(limit=BATCH):
+            try:
+                await self._fire(schedule, now)
+                has_moved = True
+            except (InvalidSchedule, InvalidJob) as error:
+                # One that cannot fire must not keep the others from it.
+                self._emit("schedule.failed", schedule=schedule.name, error=str(error))
+        return has_moved
+
+    async def _fire(self, schedule: Schedule, now: datetime) -> None:
+        self._compare_rules(schedule)
+        decided = plan(schedule, now)
+        jobs = [job_for(schedule, fire, JobId(self._env.new_id())) for fire in decided.fires]
+        fired = await self._schedules.fire(schedule, decided, jobs)
+        if fired is None:
+            # Another scheduler was faster, or somebody has changed it: it is read again.
+            return
+        if decided.dropped:
+            self._emit("schedule.missed", schedule=schedule.name, missed=decided.dropped)
+        self._announce(schedule, fired)
+
+    def _announce(self, schedule: Schedule, fired: Fired) -> None:
+        self._emit("schedule.fired", schedule=schedule.name, jobs=len(fired.jobs), skipped=fired.skipped)
+        later = [LATER] if schedule.definition.jitter else []
+        self._wakeups.send(*map(queue_hint, fired.queues), *later)
+
+    def _compare_rules(self, schedule: Schedule) -> None:
+        own = tzdata_version()
+        if schedule.tzdata != own and schedule.tzdata not in self._told:
+            self._told.add(schedule.tzdata)
+            self._emit("schedule.rules_differ", schedule=schedule.name, stored=schedule.tzdata, here=own)
+
+
+def _wait(look: ScheduleLook) -> float | None:
+    fires_in = None if look.fires_in is None else look.fires_in.total_seconds()
+    if not look.has_queued:
+        return fires_in
+    return LET_GO_EVERY if fires_in is None else min(fires_in, LET_GO_EVERY)

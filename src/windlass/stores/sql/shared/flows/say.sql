@@ -1,0 +1,8 @@
+-- Say anew why a job is held.
+UPDATE windlass.jobs AS job
+SET reason = given.why,
+    updated_at = clock.at
+FROM {each job_id uuid, why text} AS given
+CROSS JOIN (SELECT {clock} AS at) AS clock
+WHERE job.id = given.job_id
+  AND job.state = 'held'

@@ -1,0 +1,28 @@
+-- The next limits, in the order of keys, that jobs wait for: a step through the index for each, however many wait.
+WITH RECURSIVE found (key, number) AS (
+    SELECT
+        (
+            SELECT min(parked_for)
+            FROM windlass.jobs
+            WHERE state = 'held'
+              AND parked_for IS NOT NULL
+              AND parked_for > CAST(:after AS text)
+        ),
+        1
+    UNION ALL
+    SELECT
+        (
+            SELECT min(parked_for)
+            FROM windlass.jobs
+            WHERE state = 'held'
+              AND parked_for IS NOT NULL
+              AND parked_for > found.key
+        ),
+        found.number + 1
+    FROM found
+    WHERE found.key IS NOT NULL
+      AND found.number < CAST(:limit AS integer)
+)
+SELECT key
+FROM found
+WHERE key IS NOT NULL

@@ -1,0 +1,13 @@
+-- Let one job be claimed that waits for its turn in an ordering key, if it still does.
+-- By its id: the limit is compared in a way that does not invite the planner to come in through everybody who waits.
+UPDATE windlass.jobs AS job
+SET state = 'available',
+    reason = NULL,
+    parked_for = NULL,
+    updated_at = clock.at
+FROM {each job_id uuid, limit_key text} AS given
+CROSS JOIN (SELECT {clock} AS at) AS clock
+WHERE job.id = given.job_id
+  AND job.state = 'held'
+  AND COALESCE(job.parked_for, '') = given.limit_key
+RETURNING id, queue
