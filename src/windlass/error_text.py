@@ -45,6 +45,9 @@ def safe_text(text: str, *, max_bytes: int = MAX_MESSAGE_BYTES) -> str:
 def _type_of(error: BaseException) -> str:
     kind = type(error)
     module, name = _class_text(kind, "__module__"), _class_text(kind, "__qualname__")
+    if module.startswith("windlass."):
+        # Ours under the name that they are imported by, wherever they live.
+        module = "windlass"
     return _safe_head(name if module in ("builtins", "") else f"{module}.{name}", MAX_TYPE_BYTES)
 
 

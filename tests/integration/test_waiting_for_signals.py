@@ -174,7 +174,7 @@ async def test_a_timeout_that_nobody_catches_is_the_end(windlass: Harness) -> No
     await windlass.drain()
 
     dead = await job.get()
-    assert (dead.state, dead.error and dead.error["type"]) == (State.DEAD, "windlass.errors.SignalTimeout")
+    assert (dead.state, dead.error and dead.error["type"]) == (State.DEAD, "windlass.SignalTimeout")
 
 
 async def test_a_payload_of_another_type_is_the_end(windlass: Harness) -> None:

@@ -74,5 +74,5 @@ def test_every_line_for_machines_is_one_object_with_a_time_a_level_and_a_message
     assert {line["level"] for line in quiet} <= {"debug", "info"}
     assert {line["level"] for line in loud} <= {"warn", "error"}
     assert all(line["timestamp"].endswith("Z") for line in [*quiet, *loud])
-    assert (dead["job_type"], dead["error_details"]["name"]) == ("charge", "windlass.errors.Hopeless")
+    assert (dead["job_type"], dead["error_details"]["name"]) == ("charge", "windlass.Hopeless")
     assert "program.py" in dead["error_details"]["stack"]
