@@ -36,7 +36,7 @@ from windlass.stores.kinds import KindStore
 from windlass.stores.limits import LimitStore
 from windlass.stores.locks import LockStore
 from windlass.stores.overrides import OverrideStore
-from windlass.stores.postgres import Postgres
+from windlass.stores.postgres import KEPT_ALIVE, Postgres
 from windlass.stores.promoted import PromotedStore
 from windlass.stores.promoted import script as promoted_script
 from windlass.stores.queues import QueueStore
@@ -199,13 +199,17 @@ class Connections:
         """Connections to PostgreSQL for handlers' own transactions, with the server's ordinary settings."""
         if not self.pools:
             assert isinstance(self.database, Postgres)
-            options: dict[str, Any] = {"statement_cache_size": 0} if self.database.pooled else {}
+            # A pooler has sessions of its own with the server, and refuses settings it does not know.
+            options: dict[str, Any] = (
+                {"statement_cache_size": 0} if self.database.pooled else {"server_settings": KEPT_ALIVE}
+            )
             self.pools.append(
                 asyncpg.create_pool(
                     self.database.url,
                     min_size=0,
                     max_size=HANDLER_CONNECTIONS,
                     max_inactive_connection_lifetime=60,
+                    timeout=10,
                     **options,
                 )
             )

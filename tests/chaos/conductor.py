@@ -21,6 +21,24 @@ from chaos.field import Field, Post, comes_true
 from chaos.workload import TRANSACTIONAL
 from windlass.testing import PrivatePostgres
 
+# What there is to see when jobs are left over: those jobs, who works, and who holds what.
+SCENE = """
+SELECT jsonb_pretty(jsonb_build_object(
+    'now', clock_timestamp(),
+    'jobs', (
+        SELECT jsonb_agg(to_jsonb(job) - 'args' - 'result' - 'policy')
+        FROM (
+            SELECT * FROM windlass.jobs WHERE state IN ('scheduled', 'held', 'available', 'running') LIMIT 50
+        ) AS job
+    ),
+    'workers', (SELECT jsonb_agg(to_jsonb(worker)) FROM windlass.workers AS worker WHERE state <> 'dead'),
+    'sessions', (
+        SELECT jsonb_agg(to_jsonb(session) || jsonb_build_object('blocked_by', pg_blocking_pids(session.pid)))
+        FROM pg_stat_activity AS session WHERE datname = current_database()
+    ),
+    'locks', (SELECT jsonb_agg(to_jsonb(held)) FROM pg_locks AS held WHERE held.locktype <> 'virtualxid')
+))
+"""
 MACHINES = ("north", "north", "south", "west")
 DRAIN = 90.0
 
@@ -238,7 +256,10 @@ async def _quiet(grounds: Field, producer: Post, plan: Plan) -> None:
     async def drained() -> bool:
         return await grounds.value(open_jobs) == 0
 
-    await comes_true(drained, within=plan.drain, every=0.3)
+    if not await comes_true(drained, within=plan.drain, every=0.3):
+        (grounds.folder / "stuck.json").write_text(
+            await grounds.value(SCENE) or "the database cannot be reached"
+        )
 
 
 async def _dismiss(workers: Sequence[Post]) -> None:

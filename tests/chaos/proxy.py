@@ -145,9 +145,9 @@ class Proxy:
         """How many are open and can still be heard."""
         return sum(not link.is_silent for link in self._links)
 
-    def go_silent(self) -> int:
-        """Let every connection that is open now die without a sign; new ones work. Returns how many."""
-        hit = [link for link in self._links if not link.is_silent]
+    def go_silent(self, *, which: Callable[[Link], bool] = lambda _: True) -> int:
+        """Let connections that are open now die without a sign; new ones work. Returns how many."""
+        hit = [link for link in self._links if not link.is_silent and which(link)]
         for link in hit:
             link.is_silent = True
         return len(hit)

@@ -51,6 +51,7 @@ SQLITE = FILL.format(
 def values(worker: str = "w", *, limit: int) -> dict[str, Any]:
     return {
         "queue": "import",
+        "queues": ["import"],
         "kinds": ["report"],
         "leases": [LEASE],
         "timeouts": [LEASE],

@@ -125,12 +125,12 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             ids = await ids_of(tables, "available")
             return {
                 "job_id": ids,
-                "most_attempts": [4] * BATCH,
-                "kind_timeout": [HOUR] * BATCH,
-                "kind_lease": [MINUTE] * BATCH,
-                "by_worker": ["w1"] * BATCH,
-                "by_claim": [uuid.uuid4()] * BATCH,
+                "max_attempts": [4] * BATCH,
+                "timeout": [HOUR] * BATCH,
+                "lease": [MINUTE] * BATCH,
                 "at": [now] * BATCH,
+                "worker": "w1",
+                "claim_id": uuid.uuid4(),
             }
         case "limits/park":
             ids = await ids_of(tables, "available")

@@ -86,6 +86,27 @@ async def test_an_outcome_that_cannot_be_learnt_is_not_guessed(bank: Workshop) -
     assert (len(bank.journal("start")), bank.journal("end")) == (1, [])
 
 
+async def test_a_connection_that_died_while_nobody_used_it_costs_no_attempt(
+    bank: Workshop,
+) -> None:
+    """It was kept for the next handler, whose transaction begins on another one."""
+    async with Proxy.before(bank.url) as proxy:
+        settings = {"lease": LONG_LEASE, "kinds": ["pay"], "patience": 1}
+        worker = await bank.started_worker(url=proxy.url, **settings)
+        await bank.enqueue("pay", n=1)
+        await bank.all_ended(1, within=20)
+
+        assert (
+            proxy.go_silent(which=lambda link: any("payments" in text for text in link.names.values())) == 1
+        )
+        job_id = await bank.enqueue("pay", n=2)
+        await bank.all_ended(2, within=20)
+
+        assert await worker.terminated() == 0
+    job = await bank.app.jobs.get(job_id)
+    assert (job.state, job.attempt, job.run) == ("completed", 1, 1)
+
+
 async def test_a_cancel_that_meets_the_commit_comes_too_late(bank: Workshop) -> None:
     """The commit is finished first, and what is committed stays."""
     async with Proxy.before(bank.url) as proxy:

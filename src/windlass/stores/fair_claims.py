@@ -16,6 +16,7 @@ from windlass.stores import rows
 from windlass.stores.database import Connection, Lane
 from windlass.stores.limiting import (
     Asked,
+    asked_for,
     claim_plain,
     claim_suspects,
     locked_usage,
@@ -149,11 +150,8 @@ async def _claim_from(
 ) -> list[Claim]:
     found = await lane.fetch(
         "jobs/claim_fair",
+        **asked_for(pairs),
         queue=queue,
-        kinds=[pair.kind for pair in pairs],
-        leases=[pair.lease for pair in pairs],
-        timeouts=[pair.timeout for pair in pairs],
-        max_attempts=[pair.max_attempts for pair in pairs],
         weighted=[tenant for tenant, _ in fair.weights],
         weights=[weight for _, weight in fair.weights],
         heaviest=max((weight for _, weight in fair.weights), default=1),

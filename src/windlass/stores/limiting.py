@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from windlass.allowance import Candidate, Claimed, Decision, Usage, decide, spend
@@ -45,17 +46,24 @@ async def claim_suspects(on: Lane | Connection, wanted: Sequence[Wanted], asked:
 async def _claim(on: Lane | Connection, wanted: Sequence[Wanted], asked: Asked, *, limit: int) -> list[Claim]:
     found = await on.fetch(
         "jobs/claim",
-        queues=[pair.queue for pair in wanted],
-        kinds=[pair.kind for pair in wanted],
-        leases=[pair.lease for pair in wanted],
-        timeouts=[pair.timeout for pair in wanted],
-        max_attempts=[pair.max_attempts for pair in wanted],
+        **asked_for(wanted),
         worker=asked.worker,
         claim_id=asked.claim_id,
         limit=limit,
         suspects=asked.suspects,
     )
     return rows.claims(found, wanted, asked.worker)
+
+
+def asked_for(wanted: Sequence[Wanted]) -> dict[str, list[Any]]:
+    """The pairs as the part `wanted` of a statement takes them."""
+    return {
+        "queues": [pair.queue for pair in wanted],
+        "kinds": [pair.kind for pair in wanted],
+        "leases": [pair.lease for pair in wanted],
+        "timeouts": [pair.timeout for pair in wanted],
+        "max_attempts": [pair.max_attempts for pair in wanted],
+    }
 
 
 async def claim_limited(
@@ -113,8 +121,7 @@ async def _candidates_of(
 ) -> Sequence[Row]:
     found = await connection.fetch(
         "limits/candidates",
-        queues=[pair.queue for pair in pairs],
-        kinds=[pair.kind for pair in pairs],
+        **asked_for(pairs),
         worker=asked.worker,
         limit=number,
         suspects=asked.suspects,
@@ -254,16 +261,17 @@ async def _start(
     starts = [
         {
             "job_id": one.id,
-            "most_attempts": numbers[one.queue, one.kind].max_attempts,
-            "kind_timeout": numbers[one.queue, one.kind].timeout,
-            "kind_lease": numbers[one.queue, one.kind].lease,
-            "by_worker": asked.worker,
-            "by_claim": asked.claim_id,
+            "max_attempts": numbers[one.queue, one.kind].max_attempts,
+            "timeout": numbers[one.queue, one.kind].timeout,
+            "lease": numbers[one.queue, one.kind].lease,
             "at": at,
         }
         for one in decision.starts
     ]
-    found = rows.claims(await connection.fetch_each("limits/start", starts), pairs, asked.worker)
+    started = await connection.fetch_each(
+        "limits/start", starts, worker=asked.worker, claim_id=asked.claim_id
+    )
+    found = rows.claims(started, pairs, asked.worker)
     held = {one.id: tuple(b.key for b in one.bounds if not b.is_rate) for one in decision.starts}
     claims = [claim._replace(limits=held[claim.id]) for claim in found]
     await take_permits(connection, claims)

@@ -24,6 +24,10 @@ from windlass.stores.queries import Dialect, columns
 
 Driver: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
+# After how many seconds of silence the other side is asked whether it is there, how often, and how many times. The
+# usual two hours are too long for a session that died in a transaction: what it has locked stays locked till then.
+KEPT_ALIVE = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
+
 # The engine's statements are written for index scans bounded by the batch. A cached plan made while the tables were
 # small must not turn into a scan of everything when they have grown, so the alternatives are switched off.
 ENGINE_SETTINGS = {
@@ -36,6 +40,7 @@ ENGINE_SETTINGS = {
     # The engine never pauses inside a transaction. A process that does was frozen there, and the rows it locked, the
     # leader's among them, must not stay locked until it thaws.
     "idle_in_transaction_session_timeout": "4s",
+    **KEPT_ALIVE,
 }
 
 # For the rest of a transaction: plan for the values given, and by an index.
@@ -85,7 +90,9 @@ def dialect(*, clock: bool = False) -> Dialect:
         "each": _each,
         "lock": lambda _: "FOR UPDATE",
         "keep": lambda _: "FOR NO KEY UPDATE",
-        "skip_locked": lambda _: "FOR UPDATE SKIP LOCKED",
+        # Not FOR UPDATE: a row that is only referred to, by a child or an attempt that is being stored, is no one's.
+        "skip_locked": lambda _: "FOR NO KEY UPDATE SKIP LOCKED",
+        "skip_used": lambda _: "FOR UPDATE SKIP LOCKED",
         "share": lambda table: f"FOR SHARE OF {table}",
         "milliseconds": lambda body: f"(EXTRACT(EPOCH FROM {body}) * 1000)::bigint",
         "greatest": lambda _: "GREATEST",

@@ -9,7 +9,8 @@ A query is a file, `sql/<database>/<noun>/<verb>.sql`, or the shared one of the 
 {any_of c :v t}    the column is one of the values            {has_tag c :v} the JSON array holds the text
 {object …}         a JSON object                              {started}      when the database was started
 {share table}      keep its rows as they are until the end    {lock}         keep its rows from all others till then
-{keep}             keep rows as an update of no key would
+{part name}        the text of sql/<database>/parts/<name>.sql, or of the shared one
+{keep}             keep rows as an update of no key would     {skip_used}    pass over rows that others hold or refer to
 types:             {word} {uuid} {json} {jsonb} {timestamp} {interval} {serial} {column a-promoted-field's-type}
 
 Some queries are about tables whose columns the application chose. Those names come with the query's own, as JSON:
@@ -28,9 +29,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
+_PART = re.compile(r"\{part (\w+)\}")
 _MACRO = re.compile(r"\{([a-z_]+)((?:[^{}]|\{[a-z_]+\})*)\}")
 _VALUE = re.compile(r"(?<!:):([a-z_]+)")
-_WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FOR UPDATE)\b")
+_WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FOR UPDATE|FOR NO KEY UPDATE)\b")
 
 _BLOCK = re.compile(r"^-- for each (\w+)\n(.*?)^-- end\n", re.DOTALL | re.MULTILINE)
 _GIVEN = re.compile(r"<<(\w+)>>")
@@ -115,7 +117,7 @@ def with_names(name: str, names: Mapping[str, Any]) -> str:
 
 def _source(dialect: str, name: str) -> str:
     path, _, names = name.partition("?")
-    text = _file(dialect, path)
+    text = _PART.sub(lambda part: _file(dialect, f"parts/{part.group(1)}").rstrip(), _file(dialect, path))
     return _filled(text, json.loads(names)) if names else text
 
 

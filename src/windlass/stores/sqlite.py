@@ -60,6 +60,7 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
     "lock": lambda _: "",
     "keep": lambda _: "",
     "skip_locked": lambda _: "",
+    "skip_used": lambda _: "",
     "share": lambda _: "",
     "milliseconds": lambda body: f"(({body}) / 1000)",
     "greatest": lambda _: "max",

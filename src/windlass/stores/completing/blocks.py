@@ -9,12 +9,11 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from windlass.errors import InvalidSettings
+from windlass.stores import postgres
 from windlass.stores.joining.asyncpg_driver import AsyncpgSession
 from windlass.stores.joining.own import OwnTransaction
 from windlass.stores.joining.postgres import database_errors
 from windlass.stores.joining.sessions import Announce, Found, Session, Way
-
-COMMIT_WITHIN = 30.0
 
 
 class Block(Protocol):
@@ -110,23 +109,41 @@ class AsyncpgBlock:
     async def begin(self) -> Session:
         if self._find_pool is not None:
             self._pool = await self._find_pool()
-            self.connection = await self._pool.acquire()
+            await self._begin_on_living()
         elif self.connection.is_in_transaction():
             raise InvalidSettings(
                 "a transaction is open on this asyncpg connection already, so that leaving the block could not commit "
                 "it: hand in a connection without one"
             )
-        # What a pool lends is a stand-in, which knows nothing any more once its connection is closed.
-        self._driver = getattr(self.connection, "_con", self.connection)
-        transaction = self.connection.transaction()
-        await transaction.start()
-        self._transaction = transaction
+        else:
+            await self._begin()
         session = AsyncpgSession(self.connection, self._driver)
         if not self.is_own:
             return session
         self._session = OwnSession(session)
         self.joined = OwnTransaction(self._session, is_sync=False)
         return self._session
+
+    async def _begin_on_living(self) -> None:
+        """Begin on a connection of the pool: one that died while nobody used it does not tell before it is used."""
+        within = _patience()
+        self.connection = await self._pool.acquire()
+        try:
+            await asyncio.wait_for(self._begin(), within)
+        except postgres.LINK_ERRORS:
+            # With one, the others have probably died too.
+            await self._pool.expire_connections()
+            await self.discard()
+            await self.close()
+            self.connection = await self._pool.acquire()
+            await asyncio.wait_for(self._begin(), within)
+
+    async def _begin(self) -> None:
+        # What a pool lends is a stand-in, which knows nothing any more once its connection is closed.
+        self._driver = getattr(self.connection, "_con", self.connection)
+        transaction = self.connection.transaction()
+        await transaction.start()
+        self._transaction = transaction
 
     async def execute(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
         found: list[Any] = await self.connection.fetch(sql, *values)
@@ -135,14 +152,14 @@ class AsyncpgBlock:
     async def flush(self) -> None: ...
 
     async def commit(self) -> None:
-        # A link can die without a sign; then the outcome is asked for on another one.
-        await asyncio.wait_for(self._transaction.commit(), COMMIT_WITHIN)
+        # Then the outcome is asked for on another connection.
+        await asyncio.wait_for(self._transaction.commit(), _patience())
         if self._session is not None:
             self._session.announce_all()
 
     async def roll_back(self) -> None:
         if self._transaction is not None:
-            await asyncio.wait_for(self._transaction.rollback(), COMMIT_WITHIN)
+            await asyncio.wait_for(self._transaction.rollback(), _patience())
 
     async def discard(self) -> None:
         self._driver.terminate()
@@ -152,7 +169,7 @@ class AsyncpgBlock:
             if not self._driver.is_closed() and self._driver.is_in_transaction():
                 self._driver.terminate()
             with suppress(*database_errors()):
-                await self._pool.release(self.connection, timeout=COMMIT_WITHIN)
+                await self._pool.release(self.connection, timeout=_patience())
 
 
 class OwnSession:
@@ -169,7 +186,7 @@ class OwnSession:
         return self._session.driver
 
     async def fetch(self, name: str, values: Mapping[str, Any]) -> Found:
-        return await self._session.fetch(name, values)
+        return await asyncio.wait_for(self._session.fetch(name, values), _patience())
 
     async def run(self, sql: str) -> Found:
         return await self._session.run(sql)
@@ -184,6 +201,11 @@ class OwnSession:
             announce()
 
 
+def _patience() -> float:
+    """How many seconds to wait for the answer to a statement of our own: a link can die without a sign."""
+    return postgres.PATIENCE["handlers"]
+
+
 def psycopg_block(url: str) -> GivenBlock:
     """A blocking connection of our own, for handlers that are not async."""
     try:
@@ -195,7 +217,14 @@ def psycopg_block(url: str) -> GivenBlock:
         ) from error
     from windlass.stores.joining import psycopg_driver
 
-    return _OwnPsycopg(psycopg.connect(url), psycopg_driver)
+    alive = {name.removeprefix("tcp_"): value for name, value in postgres.KEPT_ALIVE.items()}
+    within = round(_patience())
+    connection = psycopg.connect(psycopg.conninfo.make_conninfo(url, connect_timeout=within, **alive))
+    # It opens the transaction, and tells the server's side what was told to ours.
+    connection.execute(
+        "; ".join(f"SET LOCAL {name} = {value}" for name, value in postgres.KEPT_ALIVE.items())
+    )
+    return _OwnPsycopg(connection, psycopg_driver)
 
 
 class _OwnPsycopg(GivenBlock):

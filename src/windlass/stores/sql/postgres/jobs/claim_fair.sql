@@ -2,25 +2,7 @@
 -- `ahead` walks from name to name through the index, from where the last claim has stopped, and `behind` from the
 -- first name up to there, so that a tenant costs the same however many jobs it has waiting; `heads` locks its next jobs, no more than so many rounds could take. Then the
 -- rounds are counted: in each a tenant has as many jobs as its weight.
-WITH RECURSIVE wanted AS MATERIALIZED (
-    SELECT
-        pair.kind, pair.lease, pair.timeout, pair.max_attempts,
-        {clock} AS at
-    FROM unnest(
-        :kinds::text[], :leases::interval[], :timeouts::interval[], :max_attempts::smallint[]
-    ) AS pair (kind, lease, timeout, max_attempts)
-    WHERE EXISTS (
-        SELECT 1
-        FROM windlass.workers
-        WHERE id = :worker::text
-          AND state = 'alive'
-    )
-      AND NOT EXISTS (
-        SELECT 1
-        FROM windlass.pauses
-        WHERE (pauses.queue, pauses.kind) IN ((:queue::text, ''), ('', pair.kind))
-    )
-),
+WITH RECURSIVE {part wanted},
 ahead AS (
     SELECT
         (
@@ -33,7 +15,7 @@ ahead AS (
                   AND NOT jobs.is_suspect
                   AND jobs.tenant <> ''
                   AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.kind
+                  AND jobs.kind = wanted.of_kind
                   AND jobs.tenant >= :since::text
                   AND (jobs.tenant > :since::text OR :spent::bigint > 0)
                 ORDER BY jobs.tenant
@@ -53,7 +35,7 @@ ahead AS (
                   AND NOT jobs.is_suspect
                   AND jobs.tenant <> ''
                   AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.kind
+                  AND jobs.kind = wanted.of_kind
                   AND jobs.tenant > ahead.tenant
                 ORDER BY jobs.tenant
                 LIMIT 1
@@ -76,7 +58,7 @@ behind AS (
                   AND NOT jobs.is_suspect
                   AND jobs.tenant <> ''
                   AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.kind
+                  AND jobs.kind = wanted.of_kind
                   AND jobs.tenant <= :since::text
                   AND (jobs.tenant < :since::text OR :spent::bigint = 0)
                 ORDER BY jobs.tenant
@@ -97,7 +79,7 @@ behind AS (
                   AND NOT jobs.is_suspect
                   AND jobs.tenant <> ''
                   AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.kind
+                  AND jobs.kind = wanted.of_kind
                   AND jobs.tenant > behind.tenant
                   AND jobs.tenant <= :since::text
                   AND (jobs.tenant < :since::text OR :spent::bigint = 0)
@@ -142,11 +124,11 @@ heads AS MATERIALIZED (
           AND NOT jobs.is_suspect
           AND jobs.tenant <> ''
           AND jobs.queue = :queue::text
-          AND jobs.kind = wanted.kind
+          AND jobs.kind = wanted.of_kind
           AND jobs.tenant = shares.tenant
         ORDER BY jobs.turn, jobs.id
         LIMIT LEAST(:limit::bigint, shares.weight * :rounds::bigint)
-        FOR UPDATE SKIP LOCKED
+        FOR NO KEY UPDATE SKIP LOCKED
     ) AS found
 ),
 picked AS MATERIALIZED (
@@ -166,24 +148,8 @@ picked AS MATERIALIZED (
     LIMIT :limit::bigint
 )
 UPDATE windlass.jobs AS job
-SET state = 'running',
-    attempt = job.attempt + 1,
-    run = job.run + 1,
-    lease_epoch = job.lease_epoch + 1,
-    max_attempts = GREATEST(COALESCE(job.own_max_attempts, wanted.max_attempts), job.attempt + 1),
-    timeout = COALESCE(job.own_timeout, wanted.timeout),
-    lease = COALESCE(job.own_lease, wanted.lease),
-    lease_expires_at = wanted.at + COALESCE(job.own_lease, wanted.lease),
-    heartbeat_at = wanted.at,
-    started_at = wanted.at,
-    updated_at = wanted.at,
-    duration_ms = NULL,
-    reason = NULL,
-    worker = :worker::text,
-    claim_id = :claim_id::uuid
+{part start}
 FROM wanted
 WHERE job.id = ANY (ARRAY(SELECT id FROM picked))
-  AND wanted.kind = job.kind
-RETURNING
-    job.id, job.lease_epoch, job.kind, job.queue, job.args, job.attempt, job.own_max_attempts, job.run, job.crashes,
-    job.is_suspect, job.own_timeout, job.own_lease, job.tenant, job.policy, job.correlation_id, job.deadline, job.turn
+  AND wanted.of_kind = job.kind
+RETURNING {part claim}

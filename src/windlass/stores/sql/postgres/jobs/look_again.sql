@@ -7,7 +7,7 @@ free AS MATERIALIZED (
     SELECT id
     FROM windlass.jobs
     WHERE id = ANY (ARRAY(SELECT job_id FROM given))
-    FOR UPDATE SKIP LOCKED
+    FOR NO KEY UPDATE SKIP LOCKED
 )
 SELECT
     given.job_id AS id,

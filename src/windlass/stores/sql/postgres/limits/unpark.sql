@@ -16,7 +16,7 @@ WHERE job.id = ANY (ARRAY(
           AND parked.parked_for = given.limit_key
         ORDER BY parked.turn, parked.id
         LIMIT given.room
-        FOR UPDATE SKIP LOCKED
+        FOR NO KEY UPDATE SKIP LOCKED
     ) AS next
 ))
 RETURNING job.id, job.queue

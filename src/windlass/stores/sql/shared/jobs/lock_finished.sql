@@ -3,4 +3,4 @@ SELECT id
 FROM windlass.jobs
 WHERE {any_of id :ids uuid}
 ORDER BY id
-{skip_locked}
+{skip_used}

@@ -2,25 +2,7 @@
 -- `ahead` walks from name to name through the index, from where the last claim has stopped, and `behind` from the
 -- first name up to there, so that a tenant costs the same however many jobs it has waiting; `heads` are its next jobs, no more than so many rounds could take. Then the
 -- rounds are counted: in each a tenant has as many jobs as its weight.
-WITH RECURSIVE wanted AS MATERIALIZED (
-    SELECT kinds.value AS kind, leases.value AS lease, timeouts.value AS timeout, limits.value AS max_attempts
-    FROM json_each(:kinds) AS kinds
-    JOIN json_each(:leases) AS leases ON leases.key = kinds.key
-    JOIN json_each(:timeouts) AS timeouts ON timeouts.key = kinds.key
-    JOIN json_each(:max_attempts) AS limits ON limits.key = kinds.key
-    WHERE EXISTS (
-        SELECT 1
-        FROM windlass.workers
-        WHERE id = :worker
-          AND state = 'alive'
-    )
-      AND NOT EXISTS (
-        SELECT 1
-        FROM windlass.pauses AS pause
-        WHERE (pause.queue = :queue AND pause.kind = '')
-           OR (pause.queue = '' AND pause.kind = kinds.value)
-    )
-),
+WITH RECURSIVE {part wanted},
 ahead AS (
     SELECT
         (
@@ -31,7 +13,7 @@ ahead AS (
                   AND NOT head.is_suspect
                   AND head.tenant <> ''
                   AND head.queue = :queue
-                  AND head.kind = wanted.kind
+                  AND head.kind = wanted.of_kind
                   AND head.tenant >= :since
                   AND (head.tenant > :since OR :spent > 0)
                 ORDER BY head.tenant
@@ -50,7 +32,7 @@ ahead AS (
                   AND NOT head.is_suspect
                   AND head.tenant <> ''
                   AND head.queue = :queue
-                  AND head.kind = wanted.kind
+                  AND head.kind = wanted.of_kind
                   AND head.tenant > ahead.tenant
                 ORDER BY head.tenant
                 LIMIT 1
@@ -72,7 +54,7 @@ behind AS (
                   AND NOT head.is_suspect
                   AND head.tenant <> ''
                   AND head.queue = :queue
-                  AND head.kind = wanted.kind
+                  AND head.kind = wanted.of_kind
                   AND head.tenant <= :since
                   AND (head.tenant < :since OR :spent = 0)
                 ORDER BY head.tenant
@@ -92,7 +74,7 @@ behind AS (
                   AND NOT head.is_suspect
                   AND head.tenant <> ''
                   AND head.queue = :queue
-                  AND head.kind = wanted.kind
+                  AND head.kind = wanted.of_kind
                   AND head.tenant > behind.tenant
                   AND head.tenant <= :since
                   AND (head.tenant < :since OR :spent = 0)
@@ -139,7 +121,7 @@ heads AS MATERIALIZED (
           AND NOT head.is_suspect
           AND head.tenant <> ''
           AND head.queue = :queue
-          AND head.kind = wanted.kind
+          AND head.kind = wanted.of_kind
           AND head.tenant = shares.tenant
         ORDER BY head.turn, head.id
         LIMIT min(:limit, :heaviest * :rounds)
@@ -162,24 +144,8 @@ picked AS MATERIALIZED (
     LIMIT :limit
 )
 UPDATE windlass.jobs AS job
-SET state = 'running',
-    attempt = job.attempt + 1,
-    run = job.run + 1,
-    lease_epoch = job.lease_epoch + 1,
-    max_attempts = max(COALESCE(job.own_max_attempts, wanted.max_attempts), job.attempt + 1),
-    timeout = COALESCE(job.own_timeout, wanted.timeout),
-    lease = COALESCE(job.own_lease, wanted.lease),
-    lease_expires_at = {clock} + COALESCE(job.own_lease, wanted.lease),
-    heartbeat_at = {clock},
-    started_at = {clock},
-    updated_at = {clock},
-    duration_ms = NULL,
-    reason = NULL,
-    worker = :worker,
-    claim_id = :claim_id
+{part start}
 FROM wanted
 WHERE job.id IN (SELECT id FROM picked)
-  AND wanted.kind = job.kind
-RETURNING
-    id, lease_epoch, kind, queue, args, attempt, own_max_attempts, run, crashes, is_suspect, own_timeout, own_lease,
-    tenant, policy, correlation_id, deadline, turn
+  AND wanted.of_kind = job.kind
+RETURNING {part claim}

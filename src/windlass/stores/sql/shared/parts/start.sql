@@ -1,0 +1,17 @@
+-- What a claim does to a job: `wanted` says by which policy, and when.
+SET state = 'running',
+    attempt = job.attempt + 1,
+    run = job.run + 1,
+    lease_epoch = job.lease_epoch + 1,
+    max_attempts = {greatest}(COALESCE(job.own_max_attempts, wanted.max_attempts), job.attempt + 1),
+    timeout = COALESCE(job.own_timeout, wanted.timeout),
+    lease = COALESCE(job.own_lease, wanted.lease),
+    lease_expires_at = wanted.at + COALESCE(job.own_lease, wanted.lease),
+    heartbeat_at = wanted.at,
+    started_at = wanted.at,
+    updated_at = wanted.at,
+    duration_ms = NULL,
+    reason = NULL,
+    parked_for = NULL,
+    worker = :worker,
+    claim_id = :claim_id
