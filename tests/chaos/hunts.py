@@ -172,6 +172,11 @@ HUNTS: dict[str, Hunt] = {
     "unknown_taken_for_failure": seen(checker.nothing_is_invented, "replies to enqueues are lost"),
     "unknown_taken_for_success": seen(checker.accepted_is_kept, "enqueues are lost"),
     "new_ids_when_repeated": seen(checker.nothing_is_invented, "replies to enqueues are lost"),
+    "strays_kept": Hunt(
+        "test",
+        "process/test_lost_replies.py::test_jobs_whose_claim_was_lost_start_again_within_seconds",
+    ),
+    "claim_cut_off_at_stop": Hunt("test", "process/test_leaving.py::test_a_claim_under_way_is_given_back"),
     "rescue_without_grace": seen(checker.time_is_distrusted_after_a_restart, "the database is away"),
     "engine_on_handlers_loop": seen(checker.the_living_keep_their_claims, "nothing happens"),
     "workers_clock": seen(checker.leases_follow_the_database, "nothing happens"),

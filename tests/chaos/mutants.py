@@ -215,6 +215,16 @@ async def nothing(*_: Any) -> int:
     return 0
 
 
+async def shut_down_without_the_claim(
+    self: Any, parts: Any, fetcher: Any, fetching: Any, settler: Any
+) -> None:
+    self._emit("worker.stopping", worker=self.id, running=self.running)
+    fetcher.stop()
+    fetching.cancel()
+    await asyncio.gather(fetching, return_exceptions=True)
+    await self._drained(settler, lambda: 2.0)
+
+
 def run_on_one_loop(self: Any, handlers_loop: Any, ended: Any) -> None:
     asyncio.run_coroutine_threadsafe(self._engine(), handlers_loop).result()
     handlers_loop.call_soon_threadsafe(ended.set_result, None)
@@ -331,6 +341,13 @@ MUTANTS: dict[str, Mutant] = {
     "new_ids_when_repeated": Mutant(
         "an enqueue that is repeated makes new ids",
         method(client_jobs.Jobs, "_certainly", again_with_other_ids),
+    ),
+    "strays_kept": Mutant(
+        "claims whose reply was lost are not given back", method(Fetcher, "_give_strays_back", nothing)
+    ),
+    "claim_cut_off_at_stop": Mutant(
+        "a claim under way when the worker is stopped is cut off",
+        method(Worker, "_shut_down", shut_down_without_the_claim),
     ),
     "rescue_without_grace": Mutant(
         "after a restart of the database every expired lease is taken over at once",

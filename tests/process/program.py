@@ -21,6 +21,7 @@ import asyncpg
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
+from chaos import mutants
 from windlass import Backoff, Context, Hopeless, Windlass, assembly
 from windlass.maintenance.loop import Maintenance
 from windlass.stores import postgres
@@ -272,4 +273,5 @@ async def enqueue(settings: Settings) -> None:
 if __name__ == "__main__":
     given: Settings = json.loads(sys.argv[2])
     shorten(given)
+    mutants.plant_chosen()
     asyncio.run({"worker": work, "enqueue": enqueue}[sys.argv[1]](given))

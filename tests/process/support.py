@@ -160,7 +160,8 @@ async def workshop(url: str, folder: Path, **settings: Any) -> Any:
 def run_program(mode: str, settings: dict[str, Any], **how: Any) -> subprocess.Popen[bytes]:
     """Start the program; whatever warning it gives is an error."""
     command = [sys.executable, "-W", "error", str(PROGRAM), mode, json.dumps(settings)]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, **how)
+    environment = {**os.environ, "PYTHONPATH": str(PROGRAM.parents[1])}
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment, **how)
 
 
 async def rows(url: str, sql: str) -> list[Any]:
