@@ -40,8 +40,7 @@ class FlowStore:
     async def sweep(self, *, after: JobId | None, limit: int) -> JobId | None:
         found = await self.lane.fetch("flows/missed", after=after or _START, limit=limit)
         await self.after.surely_of([rows.job_id(row["id"]) for row in found if row["is_missed"]])
-        is_full = sum(row["ties"] for row in found) >= limit
-        return rows.job_id(found[-1]["id"]) if is_full else None
+        return rows.job_id(found[-1]["id"]) if len(found) >= limit else None
 
     async def all(self, *, tenant: str | None, before: JobId | None, limit: int) -> list[FlowRecord]:
         found = await self.lane.fetch("flows/all", tenant=tenant, before=before, limit=limit)
