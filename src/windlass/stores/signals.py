@@ -84,6 +84,8 @@ async def expect(connection: Connection, waits: Sequence[tuple[JobId, Wait]]) ->
         }
         for job_id, wait in waits
     ]
+    # Released by hand it may have been answered while it ran, and its earlier wait is open still.
+    await connection.fetch_each("signals/close", values)
     await connection.fetch_each("signals/expect", values)
     arrived = {rows.job_id(row["id"]) for row in await connection.fetch_each("signals/arrived", values)}
     going_on = [one for one in values if one["job_id"] in arrived]

@@ -200,6 +200,19 @@ async def test_a_wait_that_is_over_while_its_job_runs_runs_out_when_the_job_wait
     assert answer(await store.stores.signals.mail(claim.id), "approval", 1) == TimedOut()
 
 
+async def test_a_wait_that_was_answered_after_all_does_not_run_out_later(store: Store) -> None:
+    """Released by hand, the job got its first signal, and it waits for the second when the first wait's time is over."""
+    claim = await store.claimed()
+    await _wait(store, claim, timeout=HOUR)
+    await store.stores.jobs.release(claim.id, actor="ann")
+    await _send(store, claim.id, payload="1")
+    await _wait(store, await store.claim_one(), number=2, position=2, timeout=DAY)
+    store.later(HOUR)
+
+    assert await store.stores.signals.time_out(limit=10) == []
+    assert answer(await store.stores.signals.mail(claim.id), "approval", 1) == Received("1")
+
+
 async def test_waits_run_out_a_batch_at_a_time(store: Store) -> None:
     for _ in range(3):
         await _wait(store, await store.claimed(), timeout=HOUR)
