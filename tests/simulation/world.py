@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,7 @@ class World:
         self.troubled: dict[str, float] = {}
         self.first_seen: dict[str, float] = {}
         self.upset_at = -1.0
+        self._envs: Counter[str] = Counter()
         self.listeners: list[tuple[Callable[[str], None], Context]] = []
         self.faults = FaultRates(self.chance("faults"))
         self._delays = self.chance("delays")
@@ -88,7 +90,9 @@ class World:
 
     def env(self, process: Process) -> Env:
         """Clock, chance, sleep and ids of one process."""
-        chance = self.chance(process.name)
+        # Several parts of one process have an env each: with the same chance they would make the same ids.
+        self._envs[process.name] += 1
+        chance = self.chance(f"{process.name} {self._envs[process.name]}")
         boot = chance.random() * 1e6
 
         def wall() -> datetime:
