@@ -33,9 +33,17 @@ def application(url: str, *, ceiling: int | None = None, queue_limit: int | None
     @app.job(rate=Rate("40/s", burst=10), **numbers)
     async def paced(n: int) -> None: ...
 
+    here: set[int] = set()
+
     @app.job(**numbers)
-    async def crowded(n: int) -> None:
-        await asyncio.sleep(0.1)
+    async def crowded(n: int) -> int:
+        """Return how many run in this process, this one included."""
+        here.add(n)
+        try:
+            await asyncio.sleep(0.1)
+            return len(here)
+        finally:
+            here.discard(n)
 
     for number in range(QUEUES if queue_limit is not None else 0):
         app.queue(f"q{number}", limit=queue_limit)

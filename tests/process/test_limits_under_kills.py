@@ -182,14 +182,13 @@ async def test_no_window_has_more_starts_than_rate_and_burst_while_workers_are_k
 async def test_five_a_worker_ten_a_queue_and_fifty_in_all(url: str, tmp_path: Path) -> None:
     """ENG-091: 30 jobs in one queue and 4 workers, never more than 10; 80 jobs in 9 queues, never more than 50."""
     running = "SELECT count(*) FROM windlass.jobs WHERE state = 'running'"
-    by_worker = f"{running} GROUP BY worker"
     by_queue = f"{running} GROUP BY queue"
     async with crew_of(url, tmp_path, 4, 5, 50, 10, ceiling=50, queue_limit=10) as (crew, app):
         stop = asyncio.Event()
         await app.connections.prepare()
         watching = [
             asyncio.create_task(watch(url, sql, most, until=stop))
-            for sql, most in ((by_worker, 5), (by_queue, 10), (running, 50))
+            for sql, most in ((by_queue, 10), (running, 50))
         ]
         for n in range(30):
             await app.jobs.enqueue_by_name("crowded", {"n": n}, JobOptions(queue="q0"))
@@ -202,4 +201,6 @@ async def test_five_a_worker_ten_a_queue_and_fifty_in_all(url: str, tmp_path: Pa
         stop.set()
         most = await asyncio.gather(*watching)
 
-    assert [len(found) for found in most] == [1, 1, 1], most
+    # What a worker has done and not yet stored counts for the queue, but takes no slot.
+    assert max(int(found) for (found,) in await rows(url, "SELECT result FROM windlass.jobs")) <= 5
+    assert [len(found) for found in most] == [1, 1], most

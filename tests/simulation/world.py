@@ -377,6 +377,7 @@ class SimulatedWorker:
             world.breaks(history.Violation("workers live", f"{self.process.name} ended by itself: {error!r}"))
         world.note(f"{self.process.name} has left")
         world.loop.bury(self.process)
+        world.server.hang_up(self.process)
 
     def _with_handlers_apart(self, worker: Worker, handlers: Context) -> None:
         # Where there are threads, handlers have a loop of their own; here they have a strand.

@@ -189,7 +189,7 @@ class Fetcher:
 
     def _until_next_token(self) -> float:
         if not self._not_before:
-            return self._poll_idle * 2
+            return float("inf")
         return max(min(self._not_before.values()) - self._env.monotonic(), 0.001)
 
     def _release(self, claims: Sequence[Claim]) -> None:
