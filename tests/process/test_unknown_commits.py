@@ -8,6 +8,8 @@ import pytest
 from support import Workshop, eventually
 
 from chaos.proxy import Proxy, commit_after_guard
+from windlass.env import SYSTEM
+from windlass.stores.completing.certainty import Question, was_committed
 
 # So long that no rescue can be what saved a job in these tests.
 LONG_LEASE = "60s"
@@ -105,6 +107,17 @@ async def test_a_connection_that_died_while_nobody_used_it_costs_no_attempt(
         assert await worker.terminated() == 0
     job = await bank.app.jobs.get(job_id)
     assert (job.state, job.attempt, job.run) == ("completed", 1, 1)
+
+
+async def test_the_number_of_a_transaction_that_a_crash_has_given_to_another_proves_nothing(
+    bank: Workshop,
+) -> None:
+    job_id = await bank.enqueue("pay", n=1)
+    [(number,)] = await bank.rows("SELECT pg_current_xact_id()::text")
+
+    asked = was_committed(Question(job_id, 1, number), url=bank.url, pooled=False, env=SYSTEM)
+
+    assert await asked is False
 
 
 async def test_a_cancel_that_meets_the_commit_comes_too_late(bank: Workshop) -> None:

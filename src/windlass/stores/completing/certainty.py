@@ -53,13 +53,11 @@ async def _ask(question: Question, lane: Lane) -> bool | None:
         status = None
     else:
         status = found[0]["status"]
-    match status:
-        case "committed":
-            return True
-        case "aborted":
-            return False
-        case "in progress":
-            return None
-    # Too old to be remembered, or of another server: decided in any case, so the row is the answer.
+    if status == "in progress":
+        return None
+    if status == "aborted":
+        return False
+    # A server that crashed before it had written a transaction down gives its number to another one, so "committed" may
+    # be said of that. The job's row knows: the commit that is asked for has settled it.
     guard = {"job_id": question.job_id, "epoch": question.epoch}
     return bool(await lane.fetch_each("jobs/settled", [guard]))

@@ -201,7 +201,7 @@ async def test_a_wait_that_is_over_while_its_job_runs_runs_out_when_the_job_wait
 
 
 async def test_a_wait_that_was_answered_after_all_does_not_run_out_later(store: Store) -> None:
-    """Released by hand, the job got its first signal, and it waits for the second when the first wait's time is over."""
+    """Released by hand, the job got its first signal; it waits for the second when the time of the first is over."""
     claim = await store.claimed()
     await _wait(store, claim, timeout=HOUR)
     await store.stores.jobs.release(claim.id, actor="ann")
