@@ -44,7 +44,7 @@ chaos: $(VENV)/.installed-dev ## Prove under real faults that no job is lost: 20
 	$(CHAOS) --report build/chaos/report.json
 
 chaos-long: $(VENV)/.installed-dev ## The same for 1,000,000 jobs and 5,500 faults; goes on where it was interrupted
-	$(CHAOS) --rounds 50 --resume --report build/chaos/long.json
+	$(CHAOS) --rounds 50 --at-once 3 --resume --report build/chaos/long.json
 
 check: $(VENV)/.installed-dev ## Lint, format, types, import directions, generated code
 	$(BIN)/ruff check .

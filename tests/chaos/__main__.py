@@ -1,15 +1,17 @@
 """`python -m chaos --jobs 20000 --faults 100 --seed 7 --report build/chaos/report.json`
 
 Several rounds are one long run: each is written to the report when it is over, and a run that was interrupted goes on
-with the next.
+with those that are missing.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import random
 import sys
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from typing import Any
 from chaos.conductor import Plan, run_alone
 
 ADDED_UP = ("accepted", "jobs", "runs", "takeovers", "fenced writes", "unknown commits", "faults")
+FAULTS_IN = 0.75
+"""The part of a round in which its faults are begun; those that last longest end after it."""
 MUST_BE_ZERO = ("lost", "double effects", "overlapping leases", "stuck")
 
 
@@ -25,24 +29,57 @@ def main(words: list[str] | None = None) -> int:
     report: dict[str, Any] = {"seed": given.seed, "rounds": []}
     if given.resume and given.report.exists():
         report = json.loads(given.report.read_text())
-    while len(report["rounds"]) < given.rounds:
-        number = len(report["rounds"])
-        seed = report["seed"] + number
-        _say(f"round {number + 1} of {given.rounds}: {given.jobs} jobs, {given.faults} faults, seed {seed}")
-        done = run_alone(
-            Plan(seed=seed, jobs=given.jobs, faults=given.faults, rate=given.rate), keep=given.keep
-        )
-        report["rounds"].append(asdict(done))
+    done = {one["seed"] for one in report["rounds"]}
+    seeds = [seed for seed in range(report["seed"], report["seed"] + given.rounds) if seed not in done]
+    holds = asyncio.run(_play(seeds, given, report))
+    _say(f"{json.dumps(report.get('total'))}\nthe report is in {given.report}")
+    return 0 if holds else 1
+
+
+async def _play(seeds: list[int], given: argparse.Namespace, report: dict[str, Any]) -> bool:
+    """Make the rounds that are missing, several at a time, until one breaks a rule; the report grows by each."""
+    room, broken = asyncio.Semaphore(given.at_once), asyncio.Event()
+
+    async def play(seed: int) -> None:
+        async with room:
+            if broken.is_set():
+                return
+            _say(f"seed {seed}: {given.jobs} jobs, {given.faults} faults")
+            round_ = await _round(seed, given)
+        report["rounds"].append(round_)
         report["total"] = _total(report["rounds"])
         given.report.parent.mkdir(parents=True, exist_ok=True)
         given.report.write_text(json.dumps(report, indent=2) + "\n")
-        _say(json.dumps(done.figures, indent=2))
-        if not done.holds:
-            _say(json.dumps(done.violations, indent=2))
-            _say(f"broken; repeat with --seed {seed}")
-            return 1
-    _say(f"{json.dumps(report['total'])}\nthe report is in {given.report}")
-    return 0
+        _say(f"seed {seed}: {json.dumps(round_['figures'])}")
+        if round_["violations"]:
+            broken.set()
+            _say(f"{json.dumps(round_['violations'], indent=2)}\nbroken; repeat with --seed {seed}")
+
+    await asyncio.gather(*map(play, seeds))
+    return not broken.is_set()
+
+
+async def _round(seed: int, given: argparse.Namespace) -> dict[str, Any]:
+    plan = Plan(
+        seed=seed,
+        jobs=given.jobs,
+        faults=given.faults,
+        rate=given.rate,
+        pause=given.jobs / given.rate / given.faults * FAULTS_IN,
+    )
+    if given.at_once == 1:
+        return asdict(await asyncio.to_thread(run_alone, plan, keep=given.keep))
+    # A process of its own: a proxy reads every message, and several in one would wait for each other.
+    with tempfile.TemporaryDirectory(prefix="windlass-round-") as folder:
+        own = Path(folder) / "report.json"
+        numbers = {"--seed": seed, "--jobs": plan.jobs, "--faults": plan.faults, "--rate": plan.rate}
+        words = [str(word) for pair in numbers.items() for word in pair]
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "chaos", *words, "--report", str(own), stdout=asyncio.subprocess.DEVNULL
+        )
+        await child.wait()
+        found: dict[str, Any] = json.loads(own.read_text())["rounds"][0]
+        return found
 
 
 def _total(rounds: list[dict[str, Any]]) -> dict[str, Any]:
@@ -56,6 +93,7 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=20_000, help="jobs a round")
     parser.add_argument("--faults", type=int, default=110, help="faults a round")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--at-once", type=int, default=1, help="rounds at a time")
     parser.add_argument("--rate", type=float, default=150.0, help="jobs a second that are enqueued")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--report", type=Path, default=Path("build/chaos/report.json"))

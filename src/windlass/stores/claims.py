@@ -108,7 +108,7 @@ class ClaimStore:
         self, finished: Sequence[tuple[Claim, str | None]], *, skip_locked: bool = False
     ) -> Settled:
         settled = await self._write_free(self._complete, finished, skip_locked=skip_locked)
-        return await self._let_go([claim for claim, _ in finished], settled)
+        return await self._let_go(finished, settled)
 
     async def settle(
         self, settlements: Sequence[tuple[Claim, Settlement]], *, skip_locked: bool = False
@@ -116,11 +116,11 @@ class ClaimStore:
         # Locks are taken in the order of ids, so that two batches cannot block each other for ever.
         ordered = sorted(settlements, key=lambda pair: pair[0].id)
         settled = await self._write_free(self._settle, ordered, skip_locked=skip_locked)
-        return await self._let_go([claim for claim, _ in ordered], settled)
+        return await self._let_go(ordered, settled)
 
-    async def _let_go(self, claims: Sequence[Claim], settled: Settled) -> Settled:
+    async def _let_go(self, pairs: Sequence[tuple[Claim, Any]], settled: Settled) -> Settled:
         """Free what the claims held under limits, after the commit, whoever made it."""
-        limited = [claim for claim in claims if claim.limits and claim.id not in settled.locked]
+        limited = [claim for claim, _ in pairs if claim.limits and claim.id not in settled.locked]
         return replace(settled, freed=await let_go(self.lane, limited)) if limited else settled
 
     async def _complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:

@@ -14,11 +14,12 @@ def take_batch(waiting: deque[T], *, most: int) -> list[T]:
     A store answers by job, so two claims of one job would share their answer.
     A worker can have both, when it lost the job without noticing and claimed it again.
     """
-    batch: list[T] = []
-    epochs: dict[Any, int] = {}
-    while waiting and len(batch) < most:
-        claim = waiting[0][0]
-        if epochs.setdefault(claim.id, claim.epoch) != claim.epoch:
-            break
-        batch.append(waiting.popleft())
+    batch = [waiting.popleft() for _ in range(min(len(waiting), most))]
+    if len({one[0].id for one in batch}) == len(batch):
+        return batch
+    known: dict[Any, int] = {}
+    for at, (claim, *_) in enumerate(batch):
+        if known.setdefault(claim.id, claim.epoch) != claim.epoch:
+            waiting.extendleft(reversed(batch[at:]))
+            return batch[:at]
     return batch

@@ -57,6 +57,8 @@ class Fetcher:
         self.worker_id = ""
         self.is_stopping = False
         self.is_trusted = True
+        self.may_hold = False
+        """Whether it has left without knowing what became of its last requests."""
         self._rate = 0.0
         # Claims are asked for when no more than this many wait in hand.
         self._low = 0
@@ -215,13 +217,17 @@ class Fetcher:
 
     async def _look_for_strays_last(self) -> None:
         """Look before leaving, and once more, for a request that is still at work after its connection was cut."""
+        self.may_hold = True
         for pause in LAST_LOOKS_AFTER:
             await self._env.sleep(pause)
             try:
-                if await self._give_strays_back():
-                    return
+                found = await self._give_strays_back()
             except StoreError as error:
                 self._emit("store.failed", doing="look for strays", error=str(error))
+                continue
+            self.may_hold = False
+            if found:
+                return
 
     async def _give_strays_back(self) -> int:
         strays = await self._claims.strays(self.worker_id, unanswered=list(self._unanswered))

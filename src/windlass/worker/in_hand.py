@@ -46,10 +46,11 @@ class InHand:
 
     def remove(self, running: Running) -> None:
         """An attempt has ended."""
-        self.tainted -= running.is_tainting
-        self._overtaken.discard(running)
         if self._by_job.get(running.claim.id) is running:
             del self._by_job[running.claim.id]
+        else:
+            self._overtaken.discard(running)
+        self.tainted -= running.is_tainting
 
     def held(self, guard: Guard) -> Running | None:
         """The attempt under this very claim."""

@@ -94,15 +94,17 @@ class Runner:
         now = self._env.monotonic()
         specs = {kind: self._registry.get(kind) for kind in {claim.kind for claim in claims}}
         overtaken: list[Running] = []
+        put, wait = self.in_hand.put, self._waiting.append
         with self._lock:
             for claim in claims:
-                running = Running(claim, specs[claim.kind], now, now)
-                if (older := self.in_hand.put(running)) is not None and self._overtake(older):
+                spec = specs[claim.kind]
+                running = Running(claim, spec, now, now)
+                if (older := put(running)) is not None and self._overtake(older):
                     overtaken.append(older)
-                if running.spec.batching is None:
-                    self._waiting.append(running)
+                if spec.batching is None:
+                    wait(running)
                 else:
-                    self._waiting.extend(self._gatherings.add(running, running.spec.batching))
+                    self._waiting.extend(self._gatherings.add(running, spec.batching))
         for older in overtaken:
             older.stop(Released("claim lost"))
         self._pump()

@@ -206,7 +206,7 @@ class Worker:
             self.started.set()
             await self._until_stopped([*tasks, fetching])
             await self._shut_down(parts, fetcher, fetching, settler)
-            await self._say_goodbye(parts, duties)
+            await self._say_goodbye(parts, duties, holds_something=fetcher.may_hold or not settler.is_idle)
             self._emit("worker.stopped", worker=self.id, settled=settler.settled, fenced=settler.lost)
         finally:
             for task in tasks:
@@ -324,12 +324,15 @@ class Worker:
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
 
-    async def _say_goodbye(self, parts: Parts, duties: Duties) -> None:
+    async def _say_goodbye(self, parts: Parts, duties: Duties, *, holds_something: bool) -> None:
         try:
             await duties.resign()
         except StoreError as error:
             self._emit("store.failed", doing="resign", error=str(error))
-        await self._tell_register(parts, "stopped")
+        # What could not be given back is taken at once from a worker whose process is gone, but not from one that has
+        # left in order.
+        if not holds_something:
+            await self._tell_register(parts, "stopped")
 
     async def _tell_register(self, parts: Parts, state: str) -> None:
         try:
