@@ -53,12 +53,14 @@ async def worker_frozen(field: Field, post: Post, chance: random.Random) -> Show
     """SIGSTOP for longer than a lease, until its claims are another's: then it wakes up and goes on."""
     await comes_true(lambda: _holds_something(field, post), within=LONGEST_WAIT)
     post.signal(signal.SIGSTOP)
-    stopped = await comes_true(lambda: _state_of(post.pid) == "T", within=5)
-    await asyncio.sleep(field.lease * chance.uniform(1.0, 1.4))
-    robbed = await comes_true(
-        lambda: field.value(ROBBED.format(pid=post.pid)), within=field.lease * 4, every=0.1
-    )
-    post.signal(signal.SIGCONT)
+    try:
+        stopped = await comes_true(lambda: _state_of(post.pid) == "T", within=5)
+        await asyncio.sleep(field.lease * chance.uniform(1.0, 1.4))
+        robbed = await comes_true(
+            lambda: field.value(ROBBED.format(pid=post.pid)), within=field.lease * 4, every=0.1
+        )
+    finally:
+        post.signal(signal.SIGCONT)
     return {"landed": stopped, "robbed": robbed}
 
 

@@ -133,7 +133,7 @@ class Field:
                 return await connection.fetchval(sql)
             finally:
                 await connection.close(timeout=5)
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
             return None
 
     def note(self, **fault: Any) -> None:
