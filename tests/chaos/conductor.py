@@ -23,7 +23,7 @@ from windlass.testing import PrivatePostgres
 
 # What there is to see when jobs are left over: those jobs, who works, and who holds what.
 SCENE = """
-SELECT jsonb_pretty(jsonb_build_object(
+SELECT CAST(jsonb_build_object(
     'now', clock_timestamp(),
     'jobs', (
         SELECT jsonb_agg(to_jsonb(job) - 'args' - 'result' - 'policy')
@@ -37,7 +37,7 @@ SELECT jsonb_pretty(jsonb_build_object(
         FROM pg_stat_activity AS session WHERE datname = current_database()
     ),
     'locks', (SELECT jsonb_agg(to_jsonb(held)) FROM pg_locks AS held WHERE held.locktype <> 'virtualxid')
-))
+) AS text)
 """
 MACHINES = ("north", "north", "south", "west")
 DRAIN = 60.0
@@ -77,6 +77,8 @@ class Report:
     seconds: float
     figures: dict[str, Any]
     violations: dict[str, list[str]]
+    scene: Any = None
+    """What there was to see when jobs were left over."""
 
     @property
     def holds(self) -> bool:
@@ -96,7 +98,7 @@ async def run(plan: Plan, server: PrivatePostgres, *, database: str, folder: Pat
     try:
         async with asyncio.timeout(plan.patience), _occupied(grounds, plan) as producer:
             await _harm(grounds, producer, plan, landed)
-            await _quiet(grounds, producer, plan)
+            scene = await _quiet(grounds, producer, plan)
     except TimeoutError:
         raise AssertionError(
             f"the run did not end within {plan.patience:g} s: {len(landed)} of {plan.faults} faults have landed"
@@ -111,6 +113,7 @@ async def run(plan: Plan, server: PrivatePostgres, *, database: str, folder: Pat
         seconds=round(time.monotonic() - began, 1),
         figures=checker.figures(evidence),
         violations=found,
+        scene=scene,
     )
 
 
@@ -246,8 +249,8 @@ async def _all_started(grounds: Field) -> None:
     assert await comes_true(all_alive, within=60), "the workers did not start"
 
 
-async def _quiet(grounds: Field, producer: Post, plan: Plan) -> None:
-    """No more faults: what was accepted must come to its end."""
+async def _quiet(grounds: Field, producer: Post, plan: Plan) -> Any:
+    """No more faults: what was accepted must come to its end. Returns the scene if it does not."""
     await comes_true(lambda: not producer.is_running, within=plan.patience, every=0.2)
     _ensure_health(producer, grounds)
     open_jobs = (
@@ -259,12 +262,11 @@ async def _quiet(grounds: Field, producer: Post, plan: Plan) -> None:
     while time.monotonic() - since < plan.drain:
         left = await grounds.value(open_jobs)
         if left == 0:
-            return
+            return None
         if left is not None and (fewest is None or left < fewest):
             fewest, since = left, time.monotonic()
         await asyncio.sleep(0.3)
-    scene = await grounds.value(SCENE)
-    (grounds.folder / "stuck.json").write_text(scene or "the database cannot be reached")
+    return json.loads(await grounds.value(SCENE) or '"the database cannot be reached"')
 
 
 async def _dismiss(workers: Sequence[Post]) -> None:

@@ -350,13 +350,6 @@ def test_a_job_that_cannot_be_is_refused_with_the_place(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["worker", "shp:app"], "cannot find the module 'shp'"),
-        (["worker", "shp:app"], "did you mean 'shop'?"),
-        (["worker", "shop:ap"], "module 'shop' has no 'ap'; it has shop:app"),
-        (["worker", "shop:greeting"], "shop:greeting is no Windlass but of type str; it has shop:app"),
-        (["worker", "shop.py"], "name the module, as in shop:app"),
-        (["worker", "shop:app", "--kinds", "ad"], "Did you mean 'add'?"),
-        (["worker", "shop:app", "--worker-id", "${NOT_SET}"], "NOT_SET, which is not set"),
         (["jobs"], "there is no database"),
         (["jobs", "--url", "mysql://x"], "begins with sqlite:// or postgresql://"),
         (["jobs", "--url", "postgresql://ann:secret@127.0.0.1:1/x"], "postgresql://ann:***@127.0.0.1:1/x"),
@@ -370,6 +363,24 @@ def test_a_slip_is_answered_with_what_helps(
 
     assert said in answer
     assert "secret" not in answer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["shp:app"], "cannot find the module 'shp'"),
+        (["shp:app"], "did you mean 'shop'?"),
+        (["shop:ap"], "module 'shop' has no 'ap'; it has shop:app"),
+        (["shop:greeting"], "shop:greeting is no Windlass but of type str; it has shop:app"),
+        (["shop.py"], "name the module, as in shop:app"),
+        (["shop:app", "--kinds", "ad"], "Did you mean 'add'?"),
+        (["shop:app", "--worker-id", "${NOT_SET}"], "NOT_SET, which is not set"),
+    ],
+)
+def test_a_worker_that_cannot_be_is_refused_with_what_helps(
+    shop: Shop, arguments: list[str], said: str
+) -> None:
+    assert said in shop.refused("worker", *arguments)
 
 
 def test_wrong_usage_has_its_own_exit_code(shop: Shop) -> None:

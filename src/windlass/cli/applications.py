@@ -50,6 +50,11 @@ def application_on(url: str | None, *, creates: bool) -> Windlass:
     return app
 
 
+async def migrated(app: Windlass) -> list[str]:
+    """Bring the tables up to this release, and to what the application promotes; returns what was done."""
+    return [*await app.connections.migrate(), *await app.promoted.migrate()]
+
+
 def _import(module_name: str, path: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:

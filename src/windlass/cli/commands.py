@@ -26,7 +26,8 @@ from windlass.cli import (
     worker,
     workers,
 )
-from windlass.cli.session import AppOption, DebugOption, JsonOption, Shared, UrlOption
+from windlass.cli.options import AppOption, DebugOption, JsonOption, UrlOption
+from windlass.cli.session import Shared
 from windlass.version import VERSION
 
 windlass = typer.Typer(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windlass.cli import printing
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 
 if TYPE_CHECKING:
     from windlass.configuration import Chosen, Settings

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windlass.cli import printing
-from windlass.cli.session import Session, command
+from windlass.cli.applications import migrated
+from windlass.cli.options import command
+from windlass.cli.session import Session
 from windlass.client.wording import counted
 
 if TYPE_CHECKING:
@@ -87,11 +89,6 @@ def fill(
     session.show({"filled": done.filled, "problems": done.problems}, view)
     if done.problems:
         raise typer.Exit(1)
-
-
-async def migrated(app: Windlass) -> list[str]:
-    """Bring the tables up to this release, and to what the application promotes; returns what was done."""
-    return [*await app.connections.migrate(), *await app.promoted.migrate()]
 
 
 def _write(text: str) -> None:

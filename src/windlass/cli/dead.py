@@ -25,7 +25,8 @@ from windlass.cli.many_dead import (
     TenantOption,
     json_object,
 )
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 
 if TYPE_CHECKING:
     from windlass.records import DeadLetter, LetterGroup

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 
 from windlass.cli import printing
-from windlass.cli.session import Session, command
-from windlass.cli.supervise import worker_command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 from windlass.cli.worker import (
     ApplicationArgument,
     ConcurrencyOption,
@@ -25,6 +25,7 @@ from windlass.cli.worker import (
     LogLevelOption,
     QueuesOption,
 )
+from windlass.cli.working import Chosen, LogFormat, LogLevel
 
 LOOK_EVERY = 0.3
 GRACE = "2s"
@@ -50,25 +51,26 @@ def dev(
     watch: WatchOption = None,
 ) -> None:
     """Run a worker that starts again when a .py file changes; the tables are brought up to date first."""
-    options = {
-        "--migrate": True,
-        "--log": "console",
-        "--log-level": log_level,
-        "--shutdown-grace": GRACE,
-        "--url": session.url,
-        "--queues": queues,
-        "--kinds": kinds,
-        "--concurrency": concurrency,
-        "--debug": session.debug,
-    }
-    Reloading(worker_command(application, options), watch or [Path.cwd()]).run()
+    chosen = Chosen(
+        application=application,
+        url=session.url,
+        debug=session.debug,
+        queues=queues,
+        kinds=kinds,
+        concurrency=concurrency,
+        shutdown_grace=GRACE,
+        log=LogFormat.CONSOLE,
+        log_level=log_level or LogLevel(session.settings().log_level),
+        migrate=True,
+    )
+    Reloading(chosen, watch or [Path.cwd()]).run()
 
 
 @dataclass
 class Reloading:
     """A child process that is replaced whenever the source it was started from has changed."""
 
-    command: Sequence[str]
+    chosen: Chosen
     directories: Sequence[Path]
     signals: list[int] = field(default_factory=list)
     child: subprocess.Popen[bytes] | None = None
@@ -92,7 +94,7 @@ class Reloading:
         with theirs:
             # In a session of its own, so that Ctrl-C reaches the child once, from here, and not twice.
             return subprocess.Popen(  # noqa: S603 - our own command
-                [*self.command, "--supervised", str(theirs.fileno())],
+                replace(self.chosen, supervised=str(theirs.fileno())).command(),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )

@@ -11,7 +11,8 @@ import typer
 from windlass import codec
 from windlass.cli import printing
 from windlass.cli.acting import DelayOption, RunAtOption, actor, moment
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 from windlass.durations import duration
 from windlass.errors import InvalidArguments, UnknownKind
 

@@ -12,7 +12,8 @@ from windlass import codec
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, JobArgument, ReasonOption, actor
 from windlass.cli.defaults import with_default
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 from windlass.errors import InvalidFlow
 from windlass.states import State
 

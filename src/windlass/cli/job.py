@@ -19,7 +19,8 @@ from windlass.cli.acting import (
 )
 from windlass.cli.defaults import with_default
 from windlass.cli.jobs import took
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 from windlass.client.wording import spoken
 
 if TYPE_CHECKING:

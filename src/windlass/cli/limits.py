@@ -9,8 +9,9 @@ import typer
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, ReasonOption, actor
 from windlass.cli.defaults import with_default
+from windlass.cli.options import command
 from windlass.cli.overrides import NameArgument, Scope, ScopeArgument, ValueArgument
-from windlass.cli.session import Session, command
+from windlass.cli.session import Session
 from windlass.durations import written
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import typer
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, ReasonOption, actor
 from windlass.cli.defaults import with_default
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 
 locks = typer.Typer(help="Locks that jobs and programs hold.", cls=with_default("list", nothing="list"))
 

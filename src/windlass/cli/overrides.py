@@ -10,7 +10,8 @@ import typer
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, ReasonOption, actor
 from windlass.cli.defaults import with_default
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 
 overrides = typer.Typer(
     help="Numbers of kinds and queues that operators have changed.", cls=with_default("list", nothing="list")

@@ -11,7 +11,8 @@ import typer
 
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, ReasonOption, actor, moment
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 from windlass.states import State
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import typer
 from windlass.cli import printing
 from windlass.cli.acting import ByOption, ReasonOption, actor, moment
 from windlass.cli.defaults import with_default
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 
 if TYPE_CHECKING:
     from windlass.app import Windlass

@@ -1,18 +1,14 @@
-"""What all commands have in common: their shared options, the application they act on, and how they fail."""
+"""What all commands have in common: the application they act on, and how they fail."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, TypeVar
 
 from windlass.cli import printing
 from windlass.cli.applications import application_on, load
@@ -23,21 +19,6 @@ if TYPE_CHECKING:
     from windlass.configuration import Settings
 
 T = TypeVar("T")
-
-UrlOption = Annotated[
-    str | None,
-    typer.Option(
-        "--url",
-        metavar="URL",
-        help="Database; otherwise the application's own, then WINDLASS_URL, then sqlite:///windlass.db.",
-    ),
-]
-AppOption = Annotated[
-    str | None,
-    typer.Option("--app", metavar="MODULE:APP", envvar="WINDLASS_APP", help="Application to act on."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 @dataclass(frozen=True)
@@ -101,59 +82,15 @@ class Session(Shared):
         self.show({"done": sentence, **facts}, lambda: printing.line(sentence))
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options: its first parameter becomes the Session made of them.
-
-    An error of ours ends it with its message and exit code 1, without a traceback unless `--debug` asks for it.
-    """
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-    shared = inspect.signature(_shared, eval_str=True).parameters
-    # A command that takes the application as its argument has no option for it.
-    added = [
-        parameter for name, parameter in shared.items() if name != "app" or "application" not in _names(own)
-    ]
-
-    @functools.wraps(function)
-    def run(**given: Any) -> None:
-        context: typer.Context = given.pop("context")
-        before: Shared = context.obj or Shared()
-        session = Session(
-            url=given.pop("url") or before.url,
-            app=given.pop("app", None) or before.app,
-            as_json=given.pop("as_json") or before.as_json,
-            debug=given.pop("debug") or before.debug,
-        )
-        with _reporting(session):
-            function(session, **given)
-
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *added)]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect and typer
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
-
-
-def _shared(
-    context: typer.Context,
-    app: AppOption = None,
-    url: UrlOption = None,
-    as_json: JsonOption = False,
-    debug: DebugOption = False,
-) -> None:
-    """The parameters that every command gets."""
-
-
-def _names(parameters: list[inspect.Parameter]) -> set[str]:
-    return {parameter.name for parameter in parameters}
-
-
 @contextmanager
-def _reporting(session: Session) -> Iterator[None]:
+def reporting(session: Session) -> Iterator[None]:
+    """End the process with an error's message and exit code 1, without a traceback unless `--debug` asks for it."""
     try:
         yield
     except BrokenPipeError:
         # Whoever read the output has seen enough, as `head` does.
         sys.stderr.close()
-        raise typer.Exit(0) from None
+        raise SystemExit(0) from None
     except (WindlassError, OSError) as error:
         if session.debug:
             raise
@@ -161,7 +98,7 @@ def _reporting(session: Session) -> Iterator[None]:
             printing.document({"error": _described(error)})
         else:
             printing.problem(error)
-        raise typer.Exit(1) from None
+        raise SystemExit(1) from None
 
 
 def _described(error: Exception) -> dict[str, object]:

@@ -8,7 +8,8 @@ import typer
 
 from windlass import codec
 from windlass.cli.acting import ByOption, JobArgument, actor
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 
 
 @command

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from windlass.cli.working import STOPPING, Chosen
 
 if TYPE_CHECKING:
     import asyncio
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from windlass.supervisor.health import Health
     from windlass.supervisor.rules import Limits
     from windlass.supervisor.supervisor import Supervisor
-
-STOPPING = b"Stopping: running jobs may finish; a second signal stops at once.\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,19 +31,7 @@ class Wishes:
 NO_WISHES = Wishes()
 
 
-def worker_command(application: str, options: Mapping[str, object]) -> list[str]:
-    """The command of a worker with these options; True is an option without a value, None and False are left out."""
-    given = [
-        text
-        for option, value in options.items()
-        if value is not None and value is not False
-        for text in ((option,) if value is True else (option, str(value)))
-    ]
-    warnings = [f"-W{option}" for option in sys.warnoptions]
-    return [sys.executable, *warnings, "-m", "windlass", "worker", application, *given]
-
-
-def supervise(command: Sequence[str], wishes: Wishes) -> int:
+def supervise(chosen: Chosen, wishes: Wishes) -> int:
     """Keep such workers running until a signal comes; returns the exit code."""
     import asyncio
 
@@ -57,14 +43,14 @@ def supervise(command: Sequence[str], wishes: Wishes) -> int:
     limits, health = Limits(wishes.max_jobs, memory), Health(wishes.health)
 
     async def run() -> int:
-        supervisor = _supervisor(command, wishes.processes or 1, limits, health)
+        supervisor = _supervisor(chosen, wishes.processes or 1, limits, health)
         _stop_on_signals(supervisor, asyncio.get_running_loop())
         return await supervisor.run()
 
     return asyncio.run(run())
 
 
-def _supervisor(command: Sequence[str], processes: int, limits: Limits, health: Health) -> Supervisor:
+def _supervisor(chosen: Chosen, processes: int, limits: Limits, health: Health) -> Supervisor:
     from functools import partial
 
     from windlass.assembly import take_over
@@ -73,7 +59,7 @@ def _supervisor(command: Sequence[str], processes: int, limits: Limits, health: 
     from windlass.supervisor.supervisor import Supervisor
 
     return Supervisor(
-        lambda number, descriptor: [*command, "--supervised", f"{descriptor}:{number}"],
+        lambda number, descriptor: replace(chosen, supervised=f"{descriptor}:{number}").command(),
         processes=processes,
         limits=limits,
         health=health,

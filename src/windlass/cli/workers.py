@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windlass.cli import printing
-from windlass.cli.session import Session, command
+from windlass.cli.options import command
+from windlass.cli.session import Session
 from windlass.client.wording import listed, spoken
 
 if TYPE_CHECKING:
