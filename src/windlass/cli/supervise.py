@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from windlass.cli.working import STOPPING, Chosen
+from windlass.cli.working import STOPPING, Chosen, send_logs
 
 if TYPE_CHECKING:
     import asyncio
@@ -39,6 +39,7 @@ def supervise(chosen: Chosen, wishes: Wishes) -> int:
     from windlass.supervisor.health import Health
     from windlass.supervisor.rules import Limits
 
+    send_logs(chosen)
     memory = None if wishes.max_memory is None else megabytes(wishes.max_memory, field="--max-memory")
     limits, health = Limits(wishes.max_jobs, memory), Health(wishes.health)
 

@@ -11,7 +11,7 @@ import typer
 from windlass.cli.options import command
 from windlass.cli.session import Session
 from windlass.cli.supervise import NO_WISHES, Wishes, supervise
-from windlass.cli.working import Chosen, LogFormat, LogLevel, become, send_logs
+from windlass.cli.working import Chosen, LogFormat, LogLevel, become
 
 ApplicationArgument = Annotated[
     str,
@@ -117,7 +117,6 @@ def worker(
     wishes = Wishes(processes=processes, max_jobs=max_jobs, max_memory=max_memory, health=health)
     if wishes == NO_WISHES:
         become(chosen)
-    send_logs(chosen)
     raise typer.Exit(supervise(chosen, wishes))
 
 
