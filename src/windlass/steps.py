@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -27,7 +28,9 @@ class StepBook:
         self._desk = desk
         # A job that has never run before cannot have finished a step, so nobody has to be asked.
         self._results: Mapping[str, str | None] | None = {} if is_first_run else None
-        self._begun: set[str] = set()
+        self._begun: dict[str, int] = {}
+        # Those whose function raised: a handler may catch that and try again.
+        self._raised: set[str] = set()
         self._running: list[str] = []
         self._failed: tuple[str, BaseException] | None = None
 
@@ -43,16 +46,10 @@ class StepBook:
         if name in results:
             return _decoded(name, results[name], decoder)
         started = self._desk.monotonic()
-        self._running.append(name)
-        try:
+        with self._at_work(name):
             value = function(*args, **kwargs)
             if inspect.isawaitable(value):
                 value = await value
-        except BaseException as error:
-            self._failed = (name, error)
-            raise
-        finally:
-            self._running.remove(name)
         step = self._finished(name, position, value, started)
         await asyncio.wrap_future(self._desk.save(step))
         return _decoded(name, step.result, decoder)
@@ -68,14 +65,8 @@ class StepBook:
         if name in self._results:
             return _decoded(name, self._results[name], decoder)
         started = self._desk.monotonic()
-        self._running.append(name)
-        try:
+        with self._at_work(name):
             value = function(*args, **kwargs)
-        except BaseException as error:
-            self._failed = (name, error)
-            raise
-        finally:
-            self._running.remove(name)
         if inspect.iscoroutine(value):
             value.close()
             raise InvalidStep(name, "its function is async: use 'await ctx.step(…)' in an async handler")
@@ -105,14 +96,29 @@ class StepBook:
     def _begin(self, name: str) -> int:
         _check_name(name)
         self._desk.refuse_steps(name)
+        if name in self._raised:
+            self._raised.remove(name)
+            return self._begun[name]
         if name in self._begun:
             raise InvalidStep(
                 name, f"it was begun before in this run: give each step a name of its own, such as '{name}-2'"
             )
         if len(self._begun) >= MOST_STEPS:
             raise InvalidStep(name, f"a job has at most {MOST_STEPS:,} steps: do several things in one step")
-        self._begun.add(name)
-        return len(self._begun)
+        self._begun[name] = len(self._begun) + 1
+        return self._begun[name]
+
+    @contextmanager
+    def _at_work(self, name: str) -> Iterator[None]:
+        self._running.append(name)
+        try:
+            yield
+        except BaseException as error:
+            self._failed = (name, error)
+            self._raised.add(name)
+            raise
+        finally:
+            self._running.remove(name)
 
     def _finished(self, name: str, position: int, value: object, started: float) -> NewStep:
         try:

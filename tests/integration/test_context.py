@@ -101,6 +101,36 @@ async def test_a_retry_gets_the_results_of_finished_steps_in_their_types(windlas
     assert [(step.name, step.run) for step in steps] == [("first", 1), ("second", 1), ("total", 1)]
 
 
+@twice
+async def render(ctx: Context) -> dict[str, int]:
+    """Do one step again where it failed, and go on where an item fails for good."""
+    try:
+        await ctx.step("paper", fail)
+    except ConnectionError:
+        did.append("again")
+        await ctx.step("paper", total)
+    counts = {"ok": 0, "failed": 0}
+    for item in (1, 0, 2):
+        try:
+            counts["ok"] += bool(4 // item)
+        except ZeroDivisionError as error:
+            counts["failed"] += 1
+            ctx.log.warning("item skipped", item=item, error=str(error))
+    return counts
+
+
+async def test_what_a_handler_repeats_or_skips_itself_costs_no_attempt(windlass: Harness) -> None:
+    """ENG-061 and ENG-062."""
+    handle = await render.enqueue()
+
+    await windlass.drain()
+
+    job = await app.jobs.get(handle.id)
+    assert did == ["fail", "again", "total"]
+    assert (job.state, job.attempt, job.result) == (State.COMPLETED, 1, {"ok": 2, "failed": 1})
+    assert await app.jobs.attempts(handle.id) == []
+
+
 async def test_an_error_tells_in_which_step_it_came_about(windlass: Harness) -> None:
     ran = await windlass.try_job(bill, number=3)
 
