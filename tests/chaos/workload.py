@@ -42,7 +42,13 @@ def application(settings: Settings) -> Windlass:
     )
     journal = Journal(settings.get("journal"))
     lease = float(settings.get("lease", 3))
-    numbers: dict[str, Any] = {"lease": timedelta(seconds=lease), "backoff": Backoff.fixed("100ms")}
+    # A statement of a handler's own may take as long as it likes, also on a connection that has died without a sign:
+    # what ends it is the handler's time limit.
+    numbers: dict[str, Any] = {
+        "lease": timedelta(seconds=lease),
+        "timeout": timedelta(seconds=max(8 * lease, 20)),
+        "backoff": Backoff.fixed("100ms"),
+    }
 
     @app.job(**numbers)
     async def quick(ctx: Context, n: int) -> dict[str, int]:

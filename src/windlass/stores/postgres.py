@@ -51,7 +51,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', TRUE), set_config('ena
 # How many seconds the engine waits for an answer before it takes a connection for dead. A link can die without a
 # sign, and a worker that waits for ever keeps nothing alive. Callers' own statements may take what they need.
 PATIENCE = {"heartbeat": 10.0, "hints": 10.0} | dict.fromkeys(
-    ("fetch", "settle", "maintenance", "handlers"), 30.0
+    ("fetch", "settle", "maintenance", "handlers", "schema"), 30.0
 )
 
 # What the driver raises when the link is at fault. It calls it an internal error when a session is used that the server

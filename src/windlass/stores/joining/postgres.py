@@ -43,6 +43,7 @@ class Identity:
         return f"{self.name!r} at {self.address}:{self.port}"
 
 
+ASK_WITHIN = 10.0
 Ask = Callable[[], Awaitable[Identity]]
 
 
@@ -64,11 +65,12 @@ class PostgresHome:
     async def ask(self) -> Identity:
         """Which database this is now; a server that was started again is another one."""
         # One question needs nothing of the session, and a pooler would refuse to set anything there.
-        connection = await Postgres(_without_options_of_ours(self.url), pooled=True).connect()
+        database = Postgres(_without_options_of_ours(self.url), pooled=True)
+        connection = await database.connect(patience=ASK_WITHIN)
         try:
             return await _identity_of(AsyncpgSession(connection, connection))
         finally:
-            await connection.close()
+            connection.terminate()
 
     async def refuse_other(self, session: Session, ask: Ask | None = None) -> None:
         """Raise WrongDatabase unless the session's transaction is in this database."""
