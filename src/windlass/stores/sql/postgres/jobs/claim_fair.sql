@@ -1,7 +1,8 @@
 -- Hand available jobs of one fair queue to one live worker, round robin over its tenants.
 -- `ahead` walks from name to name through the index, from where the last claim has stopped, and `behind` from the
--- first name up to there, so that a tenant costs the same however many jobs it has waiting; `heads` locks its next jobs, no more than so many rounds could take. Then the
--- rounds are counted: in each a tenant has as many jobs as its weight.
+-- first name up to there, so that a tenant costs the same however many jobs it has waiting; `heads` locks its next
+-- jobs, no more than so many rounds could take. Then the rounds are counted: in each a tenant has as many jobs as its
+-- weight.
 WITH RECURSIVE {part wanted},
 ahead AS (
     SELECT
@@ -9,16 +10,10 @@ ahead AS (
             SELECT min(next.tenant)
             FROM wanted
             CROSS JOIN LATERAL (
-                SELECT jobs.tenant
-                FROM windlass.jobs
-                WHERE jobs.state = 'available'
-                  AND NOT jobs.is_suspect
-                  AND jobs.tenant <> ''
-                  AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.of_kind
-                  AND jobs.tenant >= :since::text
-                  AND (jobs.tenant > :since::text OR :spent::bigint > 0)
-                ORDER BY jobs.tenant
+                {part waiting_tenant}
+                  AND head.tenant >= :since::text
+                  AND (head.tenant > :since::text OR :spent::bigint > 0)
+                ORDER BY head.tenant
                 LIMIT 1
             ) AS next
         ) AS tenant,
@@ -29,15 +24,9 @@ ahead AS (
             SELECT min(next.tenant)
             FROM wanted
             CROSS JOIN LATERAL (
-                SELECT jobs.tenant
-                FROM windlass.jobs
-                WHERE jobs.state = 'available'
-                  AND NOT jobs.is_suspect
-                  AND jobs.tenant <> ''
-                  AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.of_kind
-                  AND jobs.tenant > ahead.tenant
-                ORDER BY jobs.tenant
+                {part waiting_tenant}
+                  AND head.tenant > ahead.tenant
+                ORDER BY head.tenant
                 LIMIT 1
             ) AS next
         ),
@@ -52,16 +41,10 @@ behind AS (
             SELECT min(next.tenant)
             FROM wanted
             CROSS JOIN LATERAL (
-                SELECT jobs.tenant
-                FROM windlass.jobs
-                WHERE jobs.state = 'available'
-                  AND NOT jobs.is_suspect
-                  AND jobs.tenant <> ''
-                  AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.of_kind
-                  AND jobs.tenant <= :since::text
-                  AND (jobs.tenant < :since::text OR :spent::bigint = 0)
-                ORDER BY jobs.tenant
+                {part waiting_tenant}
+                  AND head.tenant <= :since::text
+                  AND (head.tenant < :since::text OR :spent::bigint = 0)
+                ORDER BY head.tenant
                 LIMIT 1
             ) AS next
         ) AS tenant,
@@ -73,17 +56,11 @@ behind AS (
             SELECT min(next.tenant)
             FROM wanted
             CROSS JOIN LATERAL (
-                SELECT jobs.tenant
-                FROM windlass.jobs
-                WHERE jobs.state = 'available'
-                  AND NOT jobs.is_suspect
-                  AND jobs.tenant <> ''
-                  AND jobs.queue = :queue::text
-                  AND jobs.kind = wanted.of_kind
-                  AND jobs.tenant > behind.tenant
-                  AND jobs.tenant <= :since::text
-                  AND (jobs.tenant < :since::text OR :spent::bigint = 0)
-                ORDER BY jobs.tenant
+                {part waiting_tenant}
+                  AND head.tenant > behind.tenant
+                  AND head.tenant <= :since::text
+                  AND (head.tenant < :since::text OR :spent::bigint = 0)
+                ORDER BY head.tenant
                 LIMIT 1
             ) AS next
         ),

@@ -9,26 +9,5 @@ FROM (
     WHERE tenant <> ''
     GROUP BY tenant, queue
 ) AS more
-JOIN windlass.quotas AS quota
-  ON quota.queue IN (more.queue, '')
- AND (
-    quota.tenant = more.tenant
-    OR (
-        quota.tenant = ''
-        AND NOT EXISTS (
-            SELECT 1
-            FROM windlass.quotas AS own
-            WHERE own.tenant = more.tenant
-              AND own.queue = quota.queue
-        )
-    )
-)
-WHERE CASE WHEN quota.queue = '' THEN more.total ELSE more.number END + (
-    SELECT count(*)
-    FROM windlass.jobs AS waiting
-    WHERE waiting.tenant = more.tenant
-      AND waiting.tenant <> ''
-      AND waiting.state IN ('scheduled', 'held', 'available')
-      AND (quota.queue = '' OR waiting.queue = quota.queue)
-) > quota.most
+{part beyond_quota}
 ORDER BY more.tenant, quota.queue

@@ -1,5 +1,4 @@
--- Which tenants would have more jobs waiting than a quota allows. A quota of a tenant's own counts instead of the one
--- for each; one for all queues counts beside one for a queue.
+-- Which tenants would have more jobs waiting than a quota allows.
 SELECT
     more.tenant,
     quota.queue,
@@ -10,26 +9,5 @@ FROM (
     WHERE tenant <> ''
     GROUP BY tenant, queue
 ) AS more
-JOIN windlass.quotas AS quota
-  ON quota.queue IN (more.queue, '')
- AND (
-    quota.tenant = more.tenant
-    OR (
-        quota.tenant = ''
-        AND NOT EXISTS (
-            SELECT 1
-            FROM windlass.quotas AS own
-            WHERE own.tenant = more.tenant
-              AND own.queue = quota.queue
-        )
-    )
-)
-WHERE CASE WHEN quota.queue = '' THEN more.total ELSE more.number END + (
-    SELECT count(*)
-    FROM windlass.jobs AS waiting
-    WHERE waiting.tenant = more.tenant
-      AND waiting.tenant <> ''
-      AND waiting.state IN ('scheduled', 'held', 'available')
-      AND (quota.queue = '' OR waiting.queue = quota.queue)
-) > quota.most
+{part beyond_quota}
 ORDER BY more.tenant, quota.queue

@@ -7,13 +7,7 @@ ahead AS (
     SELECT
         (
             SELECT min((
-                SELECT head.tenant
-                FROM windlass.jobs AS head
-                WHERE head.state = 'available'
-                  AND NOT head.is_suspect
-                  AND head.tenant <> ''
-                  AND head.queue = :queue
-                  AND head.kind = wanted.of_kind
+                {part waiting_tenant}
                   AND head.tenant >= :since
                   AND (head.tenant > :since OR :spent > 0)
                 ORDER BY head.tenant
@@ -26,13 +20,7 @@ ahead AS (
     SELECT
         (
             SELECT min((
-                SELECT head.tenant
-                FROM windlass.jobs AS head
-                WHERE head.state = 'available'
-                  AND NOT head.is_suspect
-                  AND head.tenant <> ''
-                  AND head.queue = :queue
-                  AND head.kind = wanted.of_kind
+                {part waiting_tenant}
                   AND head.tenant > ahead.tenant
                 ORDER BY head.tenant
                 LIMIT 1
@@ -48,13 +36,7 @@ behind AS (
     SELECT
         (
             SELECT min((
-                SELECT head.tenant
-                FROM windlass.jobs AS head
-                WHERE head.state = 'available'
-                  AND NOT head.is_suspect
-                  AND head.tenant <> ''
-                  AND head.queue = :queue
-                  AND head.kind = wanted.of_kind
+                {part waiting_tenant}
                   AND head.tenant <= :since
                   AND (head.tenant < :since OR :spent = 0)
                 ORDER BY head.tenant
@@ -68,13 +50,7 @@ behind AS (
     SELECT
         (
             SELECT min((
-                SELECT head.tenant
-                FROM windlass.jobs AS head
-                WHERE head.state = 'available'
-                  AND NOT head.is_suspect
-                  AND head.tenant <> ''
-                  AND head.queue = :queue
-                  AND head.kind = wanted.of_kind
+                {part waiting_tenant}
                   AND head.tenant > behind.tenant
                   AND head.tenant <= :since
                   AND (head.tenant < :since OR :spent = 0)
