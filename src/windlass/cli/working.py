@@ -75,7 +75,8 @@ class Chosen:
     def command(self) -> list[str]:
         """What starts such a worker in a process of its own."""
         warnings = [f"-W{option}" for option in sys.warnoptions]
-        return [sys.executable, *warnings, "-m", "windlass.cli.working", json.dumps(asdict(self))]
+        # -P: the application's folder comes later, lest a file of its own there be taken for one of Python's.
+        return [sys.executable, "-P", *warnings, "-m", "windlass.cli.working", json.dumps(asdict(self))]
 
     @property
     def number(self) -> int | None:
