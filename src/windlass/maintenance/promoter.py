@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import timedelta
 
 from windlass.env import Env
 from windlass.errors import StoreError
 from windlass.events import Emit
+from windlass.maintenance.alarm import Alarm
 from windlass.stores.contract import Queues, Signals, Upkeep
 from windlass.wakeups.contract import ANYTHING, LATER, Wakeups, queue_hint
 
@@ -32,19 +31,16 @@ class Promoter:
     ) -> None:
         self._signals, self._queues = signals, queues
         self._upkeep, self._wakeups, self._emit, self._env = upkeep, wakeups, emit, env
-        self._poked = asyncio.Event()
-        self._due_in: float | None = 0.0
+        self._alarm = Alarm(0.0, shortest=SHORTEST_WAIT)
 
     def on_hint(self, hint: str) -> None:
         """Look again: something may be due sooner than known."""
         if hint in (LATER, ANYTHING):
-            self._due_in = 0.0
-            self._poked.set()
+            self._alarm.set(0.0)
 
     def next_due_in(self, due_in: timedelta | None) -> None:
         """What the regular look found."""
-        self._due_in = None if due_in is None else due_in.total_seconds()
-        self._poked.set()
+        self._alarm.set(None if due_in is None else due_in.total_seconds())
 
     async def tend_pauses(self) -> None:
         """Hold what paused tenants have, also what came to them on other ways than by being enqueued."""
@@ -54,16 +50,7 @@ class Promoter:
 
     async def run(self) -> None:
         """Promote until cancelled."""
-        while True:
-            if self._due_in is not None and self._due_in <= 0:
-                await self._promote_due()
-            self._poked.clear()
-            wait = None if self._due_in is None else max(self._due_in, SHORTEST_WAIT)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._poked.wait()
-                    continue
-            self._due_in = 0.0
+        await self._alarm.call(self._promote_due)
 
     async def _promote_due(self) -> None:
         try:
@@ -71,13 +58,13 @@ class Promoter:
                 while queues := await self._upkeep.promote(limit=BATCH):
                     self._promoted(queues)
                 due_in = await self._upkeep.next_due()
-                self._due_in = None if due_in is None else due_in.total_seconds()
-                if self._due_in != 0 or not (queues := await self._other_due()):
+                self._alarm.due_in = None if due_in is None else due_in.total_seconds()
+                if self._alarm.due_in != 0 or not (queues := await self._other_due()):
                     return
                 self._promoted(queues)
         except StoreError as error:
             self._emit("store.failed", doing="promote", error=str(error))
-            self._due_in = 1.0
+            self._alarm.due_in = 1.0
 
     async def _other_due(self) -> list[str]:
         """What is due and no scheduled job: waits for signals whose time is over, pauses that end."""

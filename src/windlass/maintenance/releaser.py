@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-
 from windlass.env import Env
 from windlass.errors import StoreError
 from windlass.events import Emit
+from windlass.maintenance.alarm import Alarm
 from windlass.records import Look
 from windlass.stores.contract import Limits
 from windlass.wakeups.contract import ANYTHING, TOKENS, Wakeups, freed_hints
@@ -22,24 +20,20 @@ class Releaser:
 
     def __init__(self, limits: Limits, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
         self._limits, self._wakeups, self._emit, self._env = limits, wakeups, emit, env
-        self._poked = asyncio.Event()
-        self._due_in: float | None = None
+        self._alarm = Alarm(None, shortest=SHORTEST_WAIT)
         self._after = ""
 
     def on_hint(self, hint: str) -> None:
         """Look again: a job may have begun to wait for a token."""
         if hint == TOKENS:
-            self._due_in = 0.0
-            self._poked.set()
-        elif hint == ANYTHING and self._due_in is None:
+            self._alarm.set(0.0)
+        elif hint == ANYTHING and self._alarm.due_in is None:
             # It may have been about anything, so many of them are worth one look.
-            self._due_in = LOOK_AFTER_ANYTHING
-            self._poked.set()
+            self._alarm.set(LOOK_AFTER_ANYTHING)
 
     async def repair(self, look: Look) -> None:
         """Follow the regular look: the next limits that jobs wait for are gone through, a bounded number."""
-        self._due_in = None if look.token_in is None else look.token_in.total_seconds()
-        self._poked.set()
+        self._alarm.set(None if look.token_in is None else look.token_in.total_seconds())
         if look.has_parked:
             after, queues = await self._limits.repair(self._after, limit=BATCH)
             self._after = after or ""
@@ -51,16 +45,7 @@ class Releaser:
 
     async def run(self) -> None:
         """Let go on what waits for tokens, until cancelled."""
-        while True:
-            if self._due_in is not None and self._due_in <= 0:
-                await self._release_due()
-            self._poked.clear()
-            wait = None if self._due_in is None else max(self._due_in, SHORTEST_WAIT)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._poked.wait()
-                    continue
-            self._due_in = 0.0
+        await self._alarm.call(self._release_due)
 
     async def _release_due(self) -> None:
         try:
@@ -69,10 +54,10 @@ class Releaser:
                 is_any, queues = await self._limits.release_due(limit=BATCH)
                 self._tell(queues)
             due_in = await self._limits.next_due()
-            self._due_in = None if due_in is None else due_in.total_seconds()
+            self._alarm.due_in = None if due_in is None else due_in.total_seconds()
         except StoreError as error:
             self._emit("store.failed", doing="release what waits for tokens", error=str(error))
-            self._due_in = 1.0
+            self._alarm.due_in = 1.0
 
     def _tell(self, queues: frozenset[str]) -> None:
         if queues:

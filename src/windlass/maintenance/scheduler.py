@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from datetime import datetime, timedelta
 
 from windlass.env import Env
 from windlass.errors import InvalidJob, InvalidSchedule, StoreError
 from windlass.events import Emit
 from windlass.job import JobId
+from windlass.maintenance.alarm import Alarm
 from windlass.schedule_records import Fired, ScheduleLook
 from windlass.schedules import Schedule, job_for, plan
 from windlass.stores.contract import Locks, Schedules
@@ -31,33 +30,21 @@ class Scheduler:
     def __init__(self, schedules: Schedules, locks: Locks, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
         self._schedules, self._locks, self._wakeups = schedules, locks, wakeups
         self._emit, self._env = emit, env
-        self._poked = asyncio.Event()
-        self._wait: float | None = 0.0
+        self._alarm = Alarm(0.0, shortest=SHORTEST_WAIT)
         self._told: set[str] = set()
 
     def on_hint(self, hint: str) -> None:
         """Look again: a schedule is new or has changed."""
         if hint == SCHEDULES:
-            self._wait = 0.0
-            self._poked.set()
+            self._alarm.set(0.0)
 
     def know(self, look: ScheduleLook) -> None:
         """What the regular look found."""
-        self._wait = _wait(look)
-        self._poked.set()
+        self._alarm.set(_wait(look))
 
     async def run(self) -> None:
         """Fire until cancelled."""
-        while True:
-            if self._wait is not None and self._wait <= 0:
-                await self._serve()
-            self._poked.clear()
-            wait = None if self._wait is None else max(self._wait, SHORTEST_WAIT)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._poked.wait()
-                    continue
-            self._wait = 0.0
+        await self._alarm.call(self._serve)
 
     async def forget(self) -> None:
         """Drop history and locks that are too old to matter."""
@@ -70,13 +57,13 @@ class Scheduler:
                 pass
             freed = await self._schedules.let_go(limit=BATCH)
             self._wakeups.send(*map(queue_hint, set(freed)))
-            self._wait = _wait(await self._schedules.look())
-            if self._wait == 0:
+            self._alarm.due_in = _wait(await self._schedules.look())
+            if self._alarm.due_in == 0:
                 # What is due could not be fired; the reasons are told.
-                self._wait = RETRY_AFTER
+                self._alarm.due_in = RETRY_AFTER
         except StoreError as error:
             self._emit("store.failed", doing="schedule", error=str(error))
-            self._wait = LET_GO_EVERY
+            self._alarm.due_in = LET_GO_EVERY
 
     async def fire_due(self) -> bool:
         """Fire what is due, a bounded number; False when nothing was, or nothing could be."""
