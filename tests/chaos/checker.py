@@ -18,6 +18,8 @@ ENDS = frozenset({"completed", "resolved", "cancelled"})
 STOPPED = ENDS | {"dead"}
 SLACK = timedelta(seconds=1)
 ROOMS = 4
+CRASHES = 3
+"""How many crashes condemn a job that is under suspicion; the one that makes it a suspect does not count."""
 EVERY = 1.0
 """How many seconds are between two fires of the schedule."""
 
@@ -238,12 +240,28 @@ def who_leaves_holds_nothing(evidence: Evidence) -> Iterator[str]:
 
 
 def only_poison_is_condemned(evidence: Evidence) -> Iterator[str]:
-    """Who shares a worker with a job that kills it does not die with it; the culprit itself does not go on for ever."""
+    """Who shares a worker with a job that kills it does not die with it; the culprit itself does not go on for ever.
+
+    We kill workers too. A job that is alone under suspicion each time when we do is condemned, as nobody could know
+    better: the crashes that count are its last ones, and none of them may have been a poisonous job's.
+    """
+    poisons = {row.id for row in evidence.rows if row.kind == "poison"}
+    taken_from = defaultdict(list)
+    for event in evidence.events:
+        if event.is_takeover:
+            taken_from[event.job_id].append(event.worker)
+    poisoned = {worker for job_id in poisons for worker in taken_from[job_id]}
     for row in evidence.rows:
-        if row.kind != "poison" and row.state == "dead" and row.reason == "crash loop":
-            yield f"job {row.id} ({row.kind}) was condemned for crashes that were another's"
-        if row.kind == "poison" and (row.state, row.reason) != ("dead", "crash loop"):
+        is_condemned = (row.state, row.reason) == ("dead", "crash loop")
+        if row.id in poisons and not is_condemned:
             yield f"job {row.id} kills its workers and is {row.state}, reason {row.reason}"
+        if row.id not in poisons and is_condemned:
+            _, *counted = taken_from[row.id] or [None]
+            if len(counted) < CRASHES or poisoned & set(counted[-CRASHES:]):
+                yield (
+                    f"job {row.id} ({row.kind}) was condemned for crashes that were another's: "
+                    f"taken from {taken_from[row.id]}, of them poisoned {poisoned & set(counted)}"
+                )
 
 
 def the_living_keep_their_claims(evidence: Evidence) -> Iterator[str]:

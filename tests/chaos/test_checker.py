@@ -170,6 +170,36 @@ def test_what_is_wrong_is_found(rule: checker.Rule, spoil: Spoil) -> None:
     assert list(rule(spoil(sound())))
 
 
+def crash_loop(*workers: str) -> Spoil:
+    """The second job was taken from these workers, one after the other, and condemned for it."""
+
+    def spoil(given: Evidence) -> Evidence:
+        taken = [
+            replace(event("b", ("running", "running"), (1, 3), 100 + at), worker=worker)
+            for at, worker in enumerate(workers)
+        ]
+        poison = replace(event("p", ("running", "running"), (1, 3), 150), worker="poisoned")
+        rows = [*given.rows, Row("p", "poison", 9, "dead", "crash loop", 2, 1, 1, 1, 1, None, None)]
+        return other_row(1, reason="crash loop")(
+            replace(given, events=[*given.events, *taken, poison], rows=rows)
+        )
+
+    return spoil
+
+
+def test_who_is_struck_by_us_each_time_may_be_condemned() -> None:
+    struck = crash_loop("poisoned", "w1", "w2", "w3")(sound())
+
+    assert list(checker.only_poison_is_condemned(struck)) == []
+
+
+@pytest.mark.parametrize("workers", [("w1", "w2", "w3"), ("w1", "w2", "poisoned", "w3")])
+def test_who_is_condemned_for_too_little_or_for_another_is_found(workers: tuple[str, ...]) -> None:
+    [found] = checker.only_poison_is_condemned(crash_loop(*workers)(sound()))
+
+    assert "was condemned for crashes that were another's" in found
+
+
 def test_every_rule_is_shown_to_find_something() -> None:
     assert {rule for rule, _ in WRONG} == set(checker.SAFETY)
 
