@@ -166,7 +166,10 @@ def shorten(settings: Settings) -> None:
     wakeups.PROBE_EVERY, wakeups.PROBE_TIMEOUT = 2.0, 1.0
     if not settings.get("hints", True):
         wakeups.PostgresWakeups.send = say_nothing  # type: ignore[method-assign]  # a mute process
-    postgres.PATIENCE = dict.fromkeys(postgres.PATIENCE, float(settings.get("patience", 2)))
+    patience = float(settings.get("patience", 2))
+    postgres.PATIENCE = dict.fromkeys(postgres.PATIENCE, patience)
+    # In proportion: who waits for a lock must be told so before its connection is taken for dead.
+    postgres.ENGINE_SETTINGS["lock_timeout"] = f"{patience * 1000 / 5:.0f}ms"
 
 
 def say_nothing(*_: object) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support import Workshop, eventually
 
-from chaos.proxy import Proxy, commit_after_guard
+from chaos.proxy import Proxy, commit_after_guard, statement
 from windlass.env import SYSTEM
 from windlass.stores.completing.certainty import Question, was_committed
 
@@ -67,6 +67,41 @@ async def test_a_commit_that_was_never_sent_is_made_by_the_next_attempt(
     job = await bank.app.jobs.get(job_id)
     first = (await bank.app.jobs.attempts(job_id))[0]
     assert (job.state, job.attempt, first.status) == ("completed", 2, "failed")
+
+
+@pytest.mark.parametrize("kind", ["pay", "pay_in_thread"])
+async def test_a_link_of_ours_that_dies_without_a_sign_before_the_commit_costs_an_attempt(
+    bank: Workshop, kind: str
+) -> None:
+    """The job's row is changed and the reply never comes: we give up, and the job is done again."""
+    async with Proxy.before(bank.url) as proxy:
+        held = proxy.delay_reply(statement("completing/complete"), seconds=600)
+        worker = await bank.started_worker(url=proxy.url, lease=LONG_LEASE, kinds=[kind], patience=1)
+        job_id = await bank.enqueue(kind, n=1)
+
+        await bank.all_ended(1, within=20)
+
+        assert held.seen
+        assert await worker.terminated() == 0
+    assert await bank.rows("SELECT n FROM payments") == [(1,)]
+    job = await bank.app.jobs.get(job_id)
+    assert (job.state, job.attempt, job.run) == ("completed", 2, 2)
+
+
+@pytest.mark.parametrize("way", ["asyncpg", "sqlalchemy"])
+async def test_a_link_of_the_handlers_that_dies_without_a_sign_before_the_commit_keeps_no_row_locked(
+    bank: Workshop, way: str
+) -> None:
+    """How long a handler waits on its own connection is its affair; the server does not wait with it."""
+    async with Proxy.before(bank.url) as proxy:
+        held = proxy.delay_reply(statement("completing/complete"), seconds=600)
+        bank.start_worker(url=proxy.url, lease=LONG_LEASE, kinds=["pay"], patience=1)
+        await bank.enqueue("pay", n=1, way=way)
+        await eventually(lambda: held.seen, within=20)
+
+        await eventually(lambda: bank.rows("SELECT 1 FROM windlass.jobs FOR UPDATE SKIP LOCKED"), within=20)
+
+    assert await bank.rows("SELECT n FROM payments") == []
 
 
 async def test_an_outcome_that_cannot_be_learnt_is_not_guessed(bank: Workshop) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from windlass.errors import InvalidSettings
@@ -126,7 +129,7 @@ class AsyncpgBlock:
 
     async def _begin_on_living(self) -> None:
         """Begin on a connection of the pool: one that died while nobody used it does not tell before it is used."""
-        within = _patience()
+        within = patience()
         self.connection = await self._pool.acquire()
         try:
             await asyncio.wait_for(self._begin(), within)
@@ -153,13 +156,13 @@ class AsyncpgBlock:
 
     async def commit(self) -> None:
         # Then the outcome is asked for on another connection.
-        await asyncio.wait_for(self._transaction.commit(), _patience())
+        await asyncio.wait_for(self._transaction.commit(), patience())
         if self._session is not None:
             self._session.announce_all()
 
     async def roll_back(self) -> None:
         if self._transaction is not None:
-            await asyncio.wait_for(self._transaction.rollback(), _patience())
+            await asyncio.wait_for(self._transaction.rollback(), patience())
 
     async def discard(self) -> None:
         self._driver.terminate()
@@ -169,7 +172,7 @@ class AsyncpgBlock:
             if not self._driver.is_closed() and self._driver.is_in_transaction():
                 self._driver.terminate()
             with suppress(*database_errors()):
-                await self._pool.release(self.connection, timeout=_patience())
+                await self._pool.release(self.connection, timeout=patience())
 
 
 class OwnSession:
@@ -186,7 +189,7 @@ class OwnSession:
         return self._session.driver
 
     async def fetch(self, name: str, values: Mapping[str, Any]) -> Found:
-        return await asyncio.wait_for(self._session.fetch(name, values), _patience())
+        return await asyncio.wait_for(self._session.fetch(name, values), patience())
 
     async def run(self, sql: str) -> Found:
         return await self._session.run(sql)
@@ -201,7 +204,7 @@ class OwnSession:
             announce()
 
 
-def _patience() -> float:
+def patience() -> float:
     """How many seconds to wait for the answer to a statement of our own: a link can die without a sign."""
     return postgres.PATIENCE["handlers"]
 
@@ -218,7 +221,7 @@ def psycopg_block(url: str) -> GivenBlock:
     from windlass.stores.joining import psycopg_driver
 
     alive = {name.removeprefix("tcp_"): value for name, value in postgres.KEPT_ALIVE.items()}
-    within = round(_patience())
+    within = round(patience())
     connection = psycopg.connect(psycopg.conninfo.make_conninfo(url, connect_timeout=within, **alive))
     # It opens the transaction, and tells the server's side what was told to ours.
     connection.execute(
@@ -233,9 +236,63 @@ class _OwnPsycopg(GivenBlock):
     def __init__(self, connection: Any, driver: Any) -> None:
         super().__init__(connection, driver.recognise(connection))
 
+    async def begin(self) -> Session:
+        return _Impatient(await super().begin())
+
     async def execute(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
         cursor = self.connection.execute(sql, values or None)
         return list(cursor.fetchall()) if cursor.description else []
 
+    async def commit(self) -> None:
+        # Then the outcome is asked for on another connection.
+        with _answered(self.connection):
+            await super().commit()
+
+    async def roll_back(self) -> None:
+        with _answered(self.connection):
+            await super().roll_back()
+
     async def close(self) -> None:
         self.connection.close()
+
+
+class _Impatient:
+    """Our statements on a blocking connection of our own: one that is not answered ends the connection."""
+
+    engine = "postgresql"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def driver(self) -> Any:
+        return self._session.driver
+
+    async def fetch(self, name: str, values: Mapping[str, Any]) -> Found:
+        with _answered(self.driver):
+            return await self._session.fetch(name, values)
+
+    async def run(self, sql: str) -> Found:
+        return await self._session.run(sql)
+
+    def after_commit(self, announce: Announce) -> bool:
+        return self._session.after_commit(announce)
+
+
+@contextmanager
+def _answered(connection: Any) -> Iterator[None]:
+    """Hang up after so many seconds, which the blocked driver takes for the end of the connection."""
+    watch = threading.Timer(patience(), _hang_up, (connection,))
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+        # The number of its socket may belong to another one as soon as it is closed.
+        watch.join()
+
+
+def _hang_up(connection: Any) -> None:
+    with suppress(OSError, *database_errors()), socket.socket(fileno=os.dup(connection.fileno())) as link:
+        link.shutdown(socket.SHUT_RDWR)

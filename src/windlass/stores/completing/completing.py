@@ -11,7 +11,7 @@ from typing import Any
 from windlass.env import Env
 from windlass.errors import ClaimLost, InvalidSettings, TransactionTooLong, WrongDatabase
 from windlass.job import Progress
-from windlass.stores.completing.blocks import AsyncpgBlock, Block, GivenBlock, psycopg_block
+from windlass.stores.completing.blocks import AsyncpgBlock, Block, GivenBlock, patience, psycopg_block
 from windlass.stores.completing.certainty import Question, was_committed
 from windlass.stores.completing.sqlite_block import SqliteBlock
 from windlass.stores.joining import asyncpg_driver
@@ -151,7 +151,7 @@ class Completing:
         values = {"job_id": self._job_id, "epoch": self._epoch, "value": result, "held": self._now()}
         if self._where.home.engine == "sqlite":
             return {name: adapt(value) for name, value in values.items()}
-        return values
+        return {**values, "patience": f"{patience() * 1000:.0f}ms"}
 
     def _now(self) -> Any:
         if self._where.clock is not None:
