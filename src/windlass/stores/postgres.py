@@ -48,8 +48,13 @@ PLAN_ANEW = """
 SELECT set_config('plan_cache_mode', 'force_custom_plan', TRUE), set_config('enable_seqscan', 'off', TRUE)
 """
 
+# For the lanes of the engine, which ask the same all day: PostgreSQL would plan a claim anew each time, because that
+# looks cheaper by its estimates, and take longer for it than for the claim.
+PLANNED_ONCE = {"plan_cache_mode": "force_generic_plan"}
+
 # How many seconds the engine waits for an answer before it takes a connection for dead. A link can die without a
 # sign, and a worker that waits for ever keeps nothing alive. Callers' own statements may take what they need.
+# More than `lock_timeout` twice, for a row's lock is waited for in two steps: who waits for one is told so first.
 PATIENCE = {"heartbeat": 10.0, "hints": 10.0} | dict.fromkeys(
     ("fetch", "settle", "maintenance", "handlers", "schema"), 30.0
 )
@@ -160,15 +165,19 @@ class Postgres:
         return self._lanes[purpose]
 
     async def connect(self, *, patience: float | None = None) -> Driver:
-        """Open one connection; raises StoreUnavailable when that fails. `patience` bounds every statement on it."""
+        """Open one connection; raises StoreUnavailable when that fails. `patience` bounds every statement on it.
+
+        Who has it is the engine.
+        """
         try:
             if self.pooled:
                 # Behind a transaction pooler nothing of a session may be relied on: no settings, no prepared names.
                 return await asyncpg.connect(
                     self.url, timeout=10, command_timeout=patience, statement_cache_size=0
                 )
+            settings = ENGINE_SETTINGS if patience is None else {**ENGINE_SETTINGS, **PLANNED_ONCE}
             return await asyncpg.connect(
-                self.url, timeout=10, command_timeout=patience, server_settings=ENGINE_SETTINGS
+                self.url, timeout=10, command_timeout=patience, server_settings=settings
             )
         except (asyncpg.PostgresError, *LINK_ERRORS) as error:
             raise StoreUnavailable(f"cannot connect to PostgreSQL: {error}", was_sent=False) from error
