@@ -10,6 +10,13 @@ from support import Workshop, eventually
 
 from chaos.proxy import Proxy, statement
 
+SLOW_CLAIMS = (
+    "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$",
+    "CREATE TRIGGER take_long BEFORE UPDATE ON windlass.jobs FOR EACH ROW "
+    "WHEN (NEW.state = 'running' AND OLD.state = 'available') EXECUTE FUNCTION take_long()",
+)
+
 
 @pytest.mark.parametrize("kind", ["wait_for_file", "wait_in_thread"])
 async def test_a_job_longer_than_the_grace_is_given_back_with_its_attempt(shop: Workshop, kind: str) -> None:
@@ -108,6 +115,33 @@ async def test_a_claim_whose_reply_was_lost_is_given_back_on_leaving(postgres_sh
 
     assert await shop.states() == {"available": 5}
     assert await shop.rows("SELECT sum(attempt), count(worker) FROM windlass.jobs") == [(0, 0)]
+
+
+async def test_a_worker_whose_claim_may_still_come_true_does_not_say_that_it_left_in_order(
+    postgres_shop: Workshop,
+) -> None:
+    """What it is given after it is gone must be taken from it as from one that has died."""
+    shop = postgres_shop
+    async with Proxy.before(shop.url) as proxy:
+        worker = await shop.started_worker(url=proxy.url, lease="60s")
+        for change in SLOW_CLAIMS:
+            await shop.rows(change)
+        await shop.enqueue("note", n=1)
+        await eventually(
+            lambda: shop.rows("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"), within=20
+        )
+
+        worker.signal(signal.SIGTERM)
+        await eventually(lambda: worker.events("worker.stopping"), within=5)
+        proxy.reset_all()
+        assert await worker.exit_code(within=20) == 0
+
+    await eventually(lambda: has_states(shop, {"running": 1}), within=20)
+    assert await shop.rows("SELECT count(*) FROM windlass.workers WHERE state = 'stopped'") == [(0,)]
+
+
+async def has_states(shop: Workshop, wanted: dict[str, int]) -> bool:
+    return await shop.states() == wanted
 
 
 async def test_a_worker_leaves_although_its_database_is_gone(postgres_shop: Workshop) -> None:

@@ -216,18 +216,18 @@ class Fetcher:
         }
 
     async def _look_for_strays_last(self) -> None:
-        """Look before leaving, and once more, for a request that is still at work after its connection was cut."""
+        """Look before leaving, and once more, for a request that is still at work after its connection was cut.
+
+        It may be at work for longer than that, and give us jobs when we are gone.
+        """
         self.may_hold = True
         for pause in LAST_LOOKS_AFTER:
             await self._env.sleep(pause)
             try:
-                found = await self._give_strays_back()
+                if await self._give_strays_back():
+                    return
             except StoreError as error:
                 self._emit("store.failed", doing="look for strays", error=str(error))
-                continue
-            self.may_hold = False
-            if found:
-                return
 
     async def _give_strays_back(self) -> int:
         strays = await self._claims.strays(self.worker_id, unanswered=list(self._unanswered))
