@@ -18,6 +18,7 @@ from test_plans import (
     HOUR,
     MINUTE,
     ONE_PAIR,
+    PLACE,
     WORKERS,
     Tables,
     claim_values,
@@ -161,7 +162,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
 
 # The indexes by which a statement must come in, and how many rows of jobs it may look at.
 HOT: dict[str, tuple[set[str], int]] = {
-    "limits/candidates": ({"jobs_claim", "jobs_claim_suspect", "jobs_pkey"}, 4 * BATCH),
+    "limits/candidates": ({"jobs_claim", "jobs_claim_suspect", PLACE}, 4 * BATCH),
     "limits/rivals": ({"jobs_claim"}, 2 * BATCH),
     "limits/usage": ({"limits_pkey", "permits_pkey", "jobs_pkey"}, 2 * BATCH),
     "limits/lock_known": ({"limits_pkey"}, 0),

@@ -28,6 +28,7 @@ from windlass.stores.postgres import Driver, Postgres
 from windlass.testing import PrivatePostgres
 
 BATCH = 100
+PLACE = "the place of a row"
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 NIL = uuid.UUID(int=0)
 
@@ -147,7 +148,9 @@ class Plan:
 
     @property
     def indexes(self) -> set[str]:
-        return {node["Index Name"] for node in self.nodes if "Index Name" in node}
+        """The ways to rows: by an index, or by the place of one that is locked."""
+        places = {PLACE for node in self.nodes if node["Node Type"] == "Tid Scan"}
+        return {node["Index Name"] for node in self.nodes if "Index Name" in node} | places
 
     @property
     def sequential(self) -> list[str]:
@@ -373,6 +376,8 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return claim_values(ONE_PAIR)
         case "jobs/complete":
             return {**await guards(tables), "value": ["1"] * BATCH}
+        case "jobs/complete_alike":
+            return {"ids": await ids_of(tables, "running"), "epoch": 1}
         case "jobs/settle":
             return await settlement_values(tables)
         case "jobs/renew" | "jobs/settled" | "jobs/look_again":
@@ -427,8 +432,9 @@ RUNNING = 1000
 
 # The indexes by which a statement must come in, and how many rows of jobs it may look at.
 HOT: dict[str, tuple[set[str], int]] = {
-    "jobs/claim": ({"jobs_claim", "jobs_claim_suspect", "jobs_pkey"}, 4 * BATCH),
+    "jobs/claim": ({"jobs_claim", "jobs_claim_suspect", PLACE}, 4 * BATCH),
     "jobs/complete": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/complete_alike": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/settle": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/renew": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/settled": ({"jobs_pkey"}, 2 * BATCH),
@@ -532,6 +538,7 @@ async def test_a_claim_costs_the_same_beside_a_million_finished_jobs(
                 for name in (
                     "jobs/claim",
                     "jobs/complete",
+                    "jobs/complete_alike",
                     "jobs/settle",
                     "jobs/renew",
                     "jobs/promote",

@@ -124,9 +124,17 @@ class ClaimStore:
         return replace(settled, freed=await let_go(self.lane, limited)) if limited else settled
 
     async def _complete(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
-        values = [{"job_id": claim.id, "epoch": claim.epoch, "value": result} for claim, result in finished]
-        found = await self.lane.fetch_each("jobs/complete", values)
         claims = [claim for claim, _ in finished]
+        epochs = {claim.epoch for claim in claims}
+        if len(epochs) == 1 and all(result is None for _, result in finished):
+            found = await self.lane.fetch(
+                "jobs/complete_alike", ids=[claim.id for claim in claims], epoch=epochs.pop()
+            )
+        else:
+            values = [
+                {"job_id": claim.id, "epoch": claim.epoch, "value": result} for claim, result in finished
+            ]
+            found = await self.lane.fetch_each("jobs/complete", values)
         if sum(row["number"] for row in found) < len(claims):
             return await self._reckon(claims, [])
         awaited = [rows.job_id(row["awaited"]) for row in found if row["awaited"] is not None]

@@ -99,7 +99,8 @@ def dialect(*, clock: bool = False) -> Dialect:
         "skip_locked": lambda _: "FOR NO KEY UPDATE SKIP LOCKED",
         "skip_used": lambda _: "FOR UPDATE SKIP LOCKED",
         "share": lambda table: f"FOR SHARE OF {table}",
-        "milliseconds": lambda body: f"(EXTRACT(EPOCH FROM {body}) * 1000)::bigint",
+        # Not EXTRACT, which reckons with as many digits as anyone could want.
+        "milliseconds": lambda body: f"(date_part('epoch', {body}) * 1000)::bigint",
         "greatest": lambda _: "GREATEST",
         "least": lambda _: "LEAST",
         "any_of": _any_of,

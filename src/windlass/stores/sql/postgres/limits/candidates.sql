@@ -4,4 +4,4 @@ WITH {part wanted},
 {part picked}
 SELECT job.id, job.queue, job.kind, job.args, job.tenant, job.order_key, job.turn
 FROM windlass.jobs AS job
-WHERE job.id = ANY (ARRAY(SELECT id FROM picked UNION ALL SELECT id FROM suspects))
+WHERE job.ctid = ANY (ARRAY(SELECT place FROM picked UNION ALL SELECT place FROM suspects))

@@ -1,6 +1,7 @@
 -- The best available jobs of the wanted pairs, locked. Where there are several pairs, `shares` looks without locking
 -- to learn how many jobs each contributes in order of turn; `picked` then locks exactly that many of each, passing
--- over what other workers hold.
+-- over what other workers hold. A row that is locked stays where it is, so its place is all that is needed to find it
+-- again; one that was changed just before cannot be seen at its new place yet, and is left to the next claim.
 pairs AS MATERIALIZED (
     SELECT count(*) AS number
     FROM wanted
@@ -31,10 +32,10 @@ shares AS MATERIALIZED (
     GROUP BY best.of_queue, best.of_kind
 ),
 picked AS MATERIALIZED (
-    SELECT found.id
+    SELECT found.place
     FROM shares
     CROSS JOIN LATERAL (
-        SELECT id
+        SELECT ctid AS place
         FROM windlass.jobs
         WHERE state = 'available'
           AND NOT is_suspect
@@ -46,10 +47,10 @@ picked AS MATERIALIZED (
     ) AS found
 ),
 suspects AS MATERIALIZED (
-    SELECT found.id
+    SELECT found.place
     FROM wanted
     CROSS JOIN LATERAL (
-        SELECT id
+        SELECT ctid AS place
         FROM windlass.jobs
         WHERE state = 'available'
           AND is_suspect
