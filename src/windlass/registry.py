@@ -58,12 +58,12 @@ class HandlerSpec:
         """Whether the handler lives in another process."""
         return self.function is None
 
-    @property
+    @cached_property
     def is_async(self) -> bool:
         """Whether the function must be awaited."""
         return self.signature is not None and self.signature.is_async
 
-    @property
+    @cached_property
     def wants_context(self) -> bool:
         """Whether the context is handed in as the first argument."""
         return self.signature is not None and self.signature.wants_context

@@ -38,7 +38,10 @@ class Signature:
 
     def to_keywords(self, arguments: msgspec.Struct) -> dict[str, Any]:
         """Name the values that were present."""
-        values = dict(zip(self.names, msgspec.structs.astuple(arguments), strict=True))
+        if self.arguments.__struct_fields__ == self.names:
+            values = msgspec.structs.asdict(arguments)
+        else:
+            values = dict(zip(self.names, msgspec.structs.astuple(arguments), strict=True))
         if not self.defaults:
             return values
         return {name: value for name, value in values.items() if value is not msgspec.UNSET}
@@ -161,10 +164,11 @@ def _refuse_unsuitable(label: str, parameter: inspect.Parameter, hints: Mapping[
 def _arguments_struct(
     label: str, parameters: list[inspect.Parameter], hints: Mapping[str, Any]
 ) -> type[msgspec.Struct]:
-    # Members are numbered, because not every parameter name may name a member of a struct.
+    # Not every parameter name may name a member of a struct.
+    is_private = any(parameter.name.startswith("_") for parameter in parameters)
     members = [
         (
-            f"p{index}",
+            f"p{index}" if is_private else parameter.name,
             hints.get(parameter.name, Any),
             msgspec.field(name=parameter.name)
             if parameter.default is _ABSENT

@@ -14,8 +14,14 @@ from windlass.worker.driving import Driven
 mine: contextvars.ContextVar[str] = contextvars.ContextVar("mine", default="untouched")
 
 
-def driven(coroutine: Coroutine[Any, Any, Any], waits: list[str]) -> Driven:
-    return Driven(coroutine, contextvars.copy_context(), lambda: waits.append("waits"))
+async def driven(coroutine: Coroutine[Any, Any, Any], waits: list[str]) -> Any:
+    context = contextvars.copy_context()
+    try:
+        awaited = context.run(coroutine.send, None)
+    except StopIteration as end:
+        return end.value
+    waits.append("waits")
+    return await Driven(coroutine, context, awaited)
 
 
 async def test_one_that_never_waits_is_over_at_once() -> None:

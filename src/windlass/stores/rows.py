@@ -85,7 +85,9 @@ def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[
             values[_ID], values[_SUSPECT] = job_id(values[_ID]), bool(values[_SUSPECT])
         if values[_DEADLINE] is not None:
             values[_DEADLINE] = moment(values[_DEADLINE])
-        claims.append(Claim(*values))
+        values.append(())
+        # Not Claim(…), which looks every one of them up by its name.
+        claims.append(tuple.__new__(Claim, values))
     return claims
 
 

@@ -1,4 +1,4 @@
-"""Runs a coroutine inside the task that awaits it, and says when it first has to wait."""
+"""Runs a coroutine inside the task that awaits it, from the moment when it first has to wait."""
 
 from __future__ import annotations
 
@@ -9,26 +9,19 @@ from typing import Any
 
 
 class Driven:
-    """Awaiting this runs the coroutine in a context of its own, without a task of its own.
+    """Awaiting this goes on with a coroutine in its context, without a task of its own.
 
-    A handler that never waits is over before its task could have been started, so none is made for it.
-    `on_wait` is called when it does wait, once: from then on the awaiting task belongs to this coroutine.
+    It has taken its first step already and waits for what that gave. A handler that never waits is over by then, so
+    none of this is made for it.
     """
 
-    __slots__ = ("_context", "_coroutine", "_on_wait")
+    __slots__ = ("_awaited", "_context", "_coroutine")
 
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], context: Context, on_wait: Callable[[], None]
-    ) -> None:
-        self._coroutine, self._context, self._on_wait = coroutine, context, on_wait
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], context: Context, awaited: Any) -> None:
+        self._coroutine, self._context, self._awaited = coroutine, context, awaited
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        run, coroutine = self._context.run, self._coroutine
-        try:
-            awaited = run(coroutine.send, None)
-        except StopIteration as end:
-            return end.value
-        self._on_wait()
+        run, coroutine, awaited = self._context.run, self._coroutine, self._awaited
         while True:
             try:
                 answer = yield awaited

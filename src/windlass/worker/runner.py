@@ -8,6 +8,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -98,7 +99,7 @@ class Runner:
         with self._lock:
             for claim in claims:
                 spec = specs[claim.kind]
-                running = Running(claim, spec, now, now)
+                running = Running(claim, spec, now)
                 if (older := put(running)) is not None and self._overtake(older):
                     overtaken.append(older)
                 if spec.batching is None:
@@ -212,7 +213,11 @@ class Runner:
                 running = self._next_ready()
                 if running is None:
                     return
-                self._done(running, await self._attempt_async(running))
+                outcome = await self._batch_async(running) if running.spec.batching else self._begin(running)
+                if isinstance(outcome, Driven):
+                    self._give_task(running)
+                    outcome = await self._go_on(running, outcome)
+                self._done(running, outcome)
                 if running.task is not None:
                     return self._pump()
                 if in_a_row % MOST_IN_A_ROW == 0:
@@ -258,10 +263,9 @@ class Runner:
         if not running.is_abandoned:
             self._finish(running.claim, outcome)
 
-    async def _attempt_async(self, running: Running) -> Outcome:
+    def _begin(self, running: Running) -> Outcome | Driven:
+        """Call a handler: its outcome, or if it has to wait, what goes on with it."""
         spec = running.spec
-        if spec.batching is not None:
-            return await self._batch_async(running)
         running.started = self._env.monotonic()
         if running.stop_outcome is not None:
             return running.stop_outcome
@@ -274,8 +278,17 @@ class Runner:
             call = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
             if running.claim.timeout < SHORT:
                 call = self._at_most(running, call)
-            return self._completed(running, await Driven(call, context, partial(self._give_task, running)))
+            try:
+                return Driven(call, context, context.run(call.send, None))
+            except StopIteration as end:
+                return self._completed(running, end.value)
         except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
+            return self._outcome_of(error, running)
+
+    async def _go_on(self, running: Running, driven: Driven) -> Outcome:
+        try:
+            return self._completed(running, await driven)
+        except BaseException as error:  # the same
             return self._outcome_of(error, running)
 
     async def _at_most(self, running: Running, call: Awaitable[object]) -> object:
@@ -310,7 +323,11 @@ class Runner:
     async def _batch_async(self, first: Running) -> Outcome:
         async def drive(call: Coroutine[Any, Any, Any]) -> None:
             limited = self._at_most(first, call) if first.claim.timeout < SHORT else call
-            await Driven(limited, self._base.copy(), partial(self._give_task, first))
+            context = self._base.copy()
+            with suppress(StopIteration):
+                driven = Driven(limited, context, context.run(limited.send, None))
+                self._give_task(first)
+                await driven
 
         return self._end_batch(first, await self._batch_run(first).run_async(drive))
 

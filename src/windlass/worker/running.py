@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from windlass.context import Context
@@ -16,24 +15,21 @@ if TYPE_CHECKING:
     from windlass.steps import StepBook
 
 
-@dataclass(slots=True, eq=False)
 class Running:
-    """An attempt that was handed to this worker, waiting for a slot or running."""
+    """An attempt that was handed to this worker, waiting for a slot or running.
 
-    claim: Claim
-    spec: HandlerSpec
-    taken: float
-    renewed: float
-    """When the last renewal that was confirmed was sent."""
+    Most of what can happen to it never does, so those attributes are the class's until they are set.
+    """
+
     started: float | None = None
     task: asyncio.Task[None] | None = None
     loop: asyncio.AbstractEventLoop | None = None
     stop_outcome: Outcome | None = None
-    is_abandoned: bool = False
-    is_tainting: bool = False
-    is_asked_to_stop: bool = False
-    is_to_be_interrupted: bool = False
-    is_interrupted: bool = False
+    is_abandoned = False
+    is_tainting = False
+    is_asked_to_stop = False
+    is_to_be_interrupted = False
+    is_interrupted = False
     book: StepBook | None = None
     leader: Running | None = None
     """Whose slot it shares: the first of its batch."""
@@ -41,6 +37,11 @@ class Running:
     """The others of the batch that it is the first of."""
     completed: Complete | None = None
     """What the handler's own transaction has stored already."""
+
+    def __init__(self, claim: Claim, spec: HandlerSpec, taken: float) -> None:
+        self.claim, self.spec, self.taken = claim, spec, taken
+        self.renewed = taken
+        """When the last renewal that was confirmed was sent."""
 
     @property
     def is_on_loop(self) -> bool:
