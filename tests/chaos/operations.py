@@ -344,6 +344,11 @@ WRITING = (
         "claims.complete", two_claims, lambda s, claims: s.stores.claims.complete([(c, "1") for c in claims])
     ),
     Operation(
+        "claims.complete",
+        two_claims,
+        lambda s, claims: s.stores.claims.complete([(c, None) for c in claims]),
+    ),
+    Operation(
         "claims.measure",
         two_claims,
         lambda s, claims: s.stores.claims.measure(

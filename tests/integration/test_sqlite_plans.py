@@ -16,6 +16,7 @@ KEY = "sqlite_autoindex_windlass_jobs_1"
 HOT: dict[str, set[str]] = {
     "jobs/claim": {"jobs_claim", "jobs_claim_suspect", KEY},
     "jobs/complete": {KEY},
+    "jobs/complete_alike": {KEY},
     "jobs/settle": {KEY},
     "jobs/renew": {KEY},
     "jobs/settled": {KEY},

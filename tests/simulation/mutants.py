@@ -106,7 +106,7 @@ async def _mark_then_insert(self: Any, schedule: Any, plan: Any, jobs: Any) -> A
 
 MUTANTS = (
     Mutant("settle without the epoch", "jobs/settle", "\n  AND job.lease_epoch = given.epoch", ""),
-    Mutant("complete without the epoch", "jobs/complete", "\n  AND lease_epoch = given.epoch", ""),
+    Mutant("complete without the epoch", "jobs/complete", "\n  AND job.lease_epoch = given.epoch", ""),
     Mutant(
         "claim that raises no epoch",
         "jobs/claim",
