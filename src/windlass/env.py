@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID, SafeUUID
 
+_UNKNOWN = SafeUUID.unknown
+
 
 class UuidMaker:
     """Makes version-7 UUIDs that only ever rise within one process.
@@ -51,7 +53,7 @@ def _uuid(bits: int) -> UUID:
     # What UUID(int=bits) does, without its checks, which take longer than all the rest.
     made = UUID.__new__(UUID)
     object.__setattr__(made, "int", bits)
-    object.__setattr__(made, "is_safe", SafeUUID.unknown)
+    object.__setattr__(made, "is_safe", _UNKNOWN)
     return made
 
 

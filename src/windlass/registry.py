@@ -92,6 +92,10 @@ class HandlerSpec:
         limit: int = (self.policy or PolicyChange()).fields.get("max_payload_bytes", codec.MAX_BYTES)
         return limit
 
+    @cached_property
+    def _has_columns_or_keys(self) -> bool:
+        return bool(self.promoted or self.limits.templates)
+
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
         """Check a call against the handler's signature and return its arguments as a JSON object.
 
@@ -103,7 +107,7 @@ class HandlerSpec:
             self._check_types(self.signature, given, text)
         elif self.arguments is not None:
             self._read(argument_schema.reader_of(self.arguments), text)
-        return self._checked(text) if self.promoted or self.limits.templates else text
+        return self._checked(text) if self._has_columns_or_keys else text
 
     def _checked(self, text: str) -> str:
         """The arguments, if every promoted field among them fits its column, and every key of a limit its bounds."""
@@ -123,9 +127,11 @@ class HandlerSpec:
             if args:
                 raise InvalidArguments(self.kind, "a declared kind takes keyword arguments only")
             return dict(kwargs)
+        names = self.signature.positional
+        if not kwargs and len(args) <= len(names):
+            return dict(zip(names, args, strict=False))
         given = dict(kwargs)
         if args:
-            names = self.signature.positional
             if len(args) > len(names):
                 raise InvalidArguments(
                     self.kind, f"{len(args)} positional arguments given, it takes at most {len(names)}"

@@ -22,6 +22,8 @@ from windlass.signals import Wait, held_reason
 LONGEST = timedelta(days=3653)
 _POLICY_OPTIONS = ("max_attempts", "max_crashes", "timeout", "lease", "backoff")
 _NO_CHANGE = PolicyChange()
+_NOTHING_ELSE = tuple(NewJob._field_defaults.values())[3:]
+"""What follows `is_plain` in a job that is plain."""
 _NOT_PART_OF_THE_JOB = frozenset({"tx", "key", "created_by"})
 
 
@@ -76,10 +78,9 @@ class Builder:
         policy = self.policy_of(spec, spec.queue)
         new_id = cast(JobId, self.env.new_id())
         if policy.expires_after is None and policy.deadline_after is None and spec.limits.ordered_by is None:
-            # By position and with nothing else, because this is what most jobs go through.
-            return NewJob(
-                new_id, spec.kind, spec.queue, args_text, policy.priority, policy.ageing_step, is_plain=True
-            )
+            # Not NewJob(…), which looks every field up by its name: this is what most jobs go through.
+            own = (new_id, spec.kind, spec.queue, args_text, policy.priority, policy.ageing_step, True)
+            return tuple.__new__(NewJob, own + _NOTHING_ELSE)
         return NewJob(
             id=new_id,
             kind=spec.kind,
