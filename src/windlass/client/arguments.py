@@ -9,10 +9,14 @@ from windlass.errors import InvalidJob, JobNotFound
 from windlass.job import JobId
 
 
-def job_id(value: UUID | str) -> JobId:
+def job_id(value: object) -> JobId:
     """An id as given by a person or a program; one that cannot be an id is not found."""
     if isinstance(value, UUID):
         return JobId(value)
+    if not isinstance(value, str):
+        named = getattr(value, "id", None)
+        advice = "hand in its .id" if isinstance(named, UUID) else "hand in a UUID or its text"
+        raise InvalidJob(f"a job is asked for by its id, not by a {type(value).__name__}: {advice}")
     try:
         return JobId(UUID(value))
     except ValueError:
