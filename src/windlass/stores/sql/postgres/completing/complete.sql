@@ -4,19 +4,8 @@
 -- Only the commit comes after it. If that does not come, because the link has died without a sign, the server ends the
 -- session: the job's row must not stay locked, or nobody could take the job over.
 UPDATE windlass.jobs AS job
-SET state = 'completed',
-    result = CAST(:value AS json),
-    error = NULL,
-    lease_epoch = job.lease_epoch + 1,
-    settled_epoch = job.lease_epoch,
-    settled_by = job.worker,
-    lease_expires_at = NULL,
-    heartbeat_at = NULL,
-    claim_id = NULL,
-    is_suspect = FALSE,
-    finished_at = clock.at,
-    updated_at = clock.at,
-    duration_ms = (EXTRACT(EPOCH FROM clock.at - job.started_at) * 1000)::bigint
+{part completed},
+    result = CAST(:value AS json)
 FROM (SELECT COALESCE(CAST(:held AS timestamptz), clock_timestamp()) AS at) AS clock
 WHERE job.id = CAST(:job_id AS uuid)
   AND job.lease_epoch = CAST(:epoch AS integer)
