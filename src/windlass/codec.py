@@ -37,6 +37,9 @@ _UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _CLOSING = {"[": "]", "{": "}"}
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+_EXACT = _SCALARS - {float}
+"""What JSON gives back as it was, but for a NUL in a text and a number beyond 64 bits; a float may be NaN as well."""
+_TEXT = frozenset({str})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _Path = tuple[str | int, ...]
@@ -133,6 +136,12 @@ def _is_surely_faithful(value: object, encoded: bytes) -> bool:
     """Whether decoding gives back the value; a False only means that a closer look is needed."""
     if b"\\u0000" in encoded or _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
         return False
+    if (
+        type(value) is dict
+        and _EXACT.issuperset(map(type, value.values()))
+        and _TEXT.issuperset(map(type, value))
+    ):
+        return True
     decoded = _decoder.decode(encoded)
     may_be_deep = len(encoded) >= _MIN_LENGTH_TOO_DEEP
     if may_be_deep and encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH and _is_too_deep([decoded]):
