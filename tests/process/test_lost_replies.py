@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -18,6 +19,14 @@ from windlass.options import JobOptions
 # So long that no rescue can be what saved a job in these tests.
 LONG_LEASE = "60s"
 
+# Longer than the engine waits for a lock.
+SLOW_INSERTS = (
+    "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$",
+    "CREATE TRIGGER take_long AFTER INSERT ON windlass.jobs FOR EACH ROW "
+    "WHEN (NEW.args ->> 'n' = '1') EXECUTE FUNCTION take_long()",
+)
+
 
 async def test_an_enqueue_whose_reply_was_lost_has_stored_one_job(postgres_shop: Workshop) -> None:
     async with Proxy.before(postgres_shop.url) as proxy:
@@ -28,6 +37,28 @@ async def test_an_enqueue_whose_reply_was_lost_has_stored_one_job(postgres_shop:
         handle = await app.jobs.enqueue_by_name("note", {"n": 1})
 
         assert cut.seen
+        await app.close()
+    assert await ids_of(postgres_shop, n=1) == [handle.id]
+
+
+async def test_an_enqueue_that_waits_for_its_own_first_sending_is_not_taken_for_refused(
+    postgres_shop: Workshop,
+) -> None:
+    """The connection is gone, the statement is still at work: whoever sends it again finds its row locked."""
+    for change in SLOW_INSERTS:
+        await postgres_shop.rows(change)
+    async with Proxy.before(postgres_shop.url) as proxy:
+        app = application({"url": proxy.url})
+        await app.jobs.enqueue_by_name("note", {"n": 0})
+        enqueuing = asyncio.create_task(app.jobs.enqueue_by_name("note", {"n": 1}))
+        await eventually(
+            lambda: postgres_shop.rows("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"),
+            within=20,
+        )
+
+        proxy.reset_all()
+
+        handle = await enqueuing
         await app.close()
     assert await ids_of(postgres_shop, n=1) == [handle.id]
 

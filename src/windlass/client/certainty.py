@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from windlass.env import Env
-from windlass.errors import OutcomeUnknown, StoreUnavailable
+from windlass.errors import OutcomeUnknown, StoreBusy, StoreUnavailable
 
 PATIENCE = 30.0
 
@@ -16,15 +16,17 @@ T = TypeVar("T")
 async def until_certain(act: Callable[[], Awaitable[T]], *, what: str, ids: Sequence[object], env: Env) -> T:
     """Do something that can be done twice without harm; after a lost reply, do it again.
 
-    Raises StoreUnavailable if it certainly did not happen, OutcomeUnknown if that cannot be learnt in 30 s.
+    Raises StoreUnavailable or StoreBusy if it certainly did not happen, OutcomeUnknown if that cannot be learnt in
+    30 s. A repetition that finds the database busy tells nothing: it may be waiting for the first sending.
     """
     give_up = env.monotonic() + PATIENCE
     pause, may_have_happened = 0.05, False
     while True:
         try:
             return await act()
-        except StoreUnavailable as error:
-            may_have_happened = may_have_happened or error.was_sent
+        except (StoreUnavailable, StoreBusy) as error:
+            was_sent = isinstance(error, StoreUnavailable) and error.was_sent
+            may_have_happened = may_have_happened or was_sent
             if not may_have_happened:
                 raise
             if env.monotonic() > give_up:
