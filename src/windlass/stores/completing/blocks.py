@@ -224,9 +224,10 @@ def psycopg_block(url: str) -> GivenBlock:
     within = round(patience())
     connection = psycopg.connect(psycopg.conninfo.make_conninfo(url, connect_timeout=within, **alive))
     # It opens the transaction, and tells the server's side what was told to ours.
-    connection.execute(
-        "; ".join(f"SET LOCAL {name} = {value}" for name, value in postgres.KEPT_ALIVE.items())
-    )
+    with _answered(connection):
+        connection.execute(
+            "; ".join(f"SET LOCAL {name} = {value}" for name, value in postgres.KEPT_ALIVE.items())
+        )
     return _OwnPsycopg(connection, psycopg_driver)
 
 
