@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +29,9 @@ Driver: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 # After how many seconds of silence the other side is asked whether it is there, how often, and how many times. The
 # usual two hours are too long for a session that died in a transaction: what it has locked stays locked till then.
 KEPT_ALIVE = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
+
+# The same for our side, in the system's words; the last one is for what was sent and never acknowledged.
+SILENCE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 25_000}
 
 # The engine's statements are written for index scans bounded by the batch. A cached plan made while the tables were
 # small must not turn into a scan of everything when they have grown, so the alternatives are switched off.
@@ -149,6 +154,18 @@ def translate(error: BaseException) -> StoreError:
             return StoreError(f"PostgreSQL refused a statement: {error.args[0]}")
 
 
+def notice_silence(driver: Driver) -> None:
+    """Let the system end a connection whose other side is gone: a caller's statement has no time limit of ours."""
+    link = driver._transport.get_extra_info("socket")  # type: ignore[attr-defined]  # asyncpg has no name for it
+    with socket.socket(fileno=os.dup(link.fileno())) as link:
+        if link.family == socket.AF_UNIX:
+            return
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in SILENCE.items():
+            if hasattr(socket, name):
+                link.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
 class Postgres:
     """One PostgreSQL database, as seen from one event loop."""
 
@@ -170,18 +187,17 @@ class Postgres:
 
         Who has it is the engine.
         """
+        # Behind a transaction pooler nothing of a session may be relied on: no settings, no prepared names.
+        settings = ENGINE_SETTINGS if patience is None else {**ENGINE_SETTINGS, **PLANNED_ONCE}
+        session: dict[str, Any] = (
+            {"statement_cache_size": 0} if self.pooled else {"server_settings": settings}
+        )
         try:
-            if self.pooled:
-                # Behind a transaction pooler nothing of a session may be relied on: no settings, no prepared names.
-                return await asyncpg.connect(
-                    self.url, timeout=10, command_timeout=patience, statement_cache_size=0
-                )
-            settings = ENGINE_SETTINGS if patience is None else {**ENGINE_SETTINGS, **PLANNED_ONCE}
-            return await asyncpg.connect(
-                self.url, timeout=10, command_timeout=patience, server_settings=settings
-            )
+            driver: Driver = await asyncpg.connect(self.url, timeout=10, command_timeout=patience, **session)
         except (asyncpg.PostgresError, *LINK_ERRORS) as error:
             raise StoreUnavailable(f"cannot connect to PostgreSQL: {error}", was_sent=False) from error
+        notice_silence(driver)
+        return driver
 
     async def bootstrap(self) -> None:
         async with self._alone() as connection:
