@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import bare
@@ -105,13 +106,11 @@ class Client:
         return count
 
     async def hold(self) -> None:
-        self._held_at = await self._connection.fetchval("SELECT clock_timestamp()")
+        self._held_at = datetime.now(UTC)
         await app.queues.pause("default", reason="until all workers are there")
 
     async def ready(self) -> int:
-        return await self._connection.fetchval(
-            "SELECT count(*) FROM windlass.workers WHERE started_at >= $1", self._held_at
-        )
+        return sum(worker.started_at >= self._held_at for worker in await app.workers.all())
 
     async def release(self) -> None:
         await app.queues.resume("default")
@@ -124,10 +123,6 @@ class Client:
         for path in Path(URL.removeprefix("sqlite:///")).parent.iterdir():
             path.unlink()
         await self.open()
-
-
-if not URL.startswith("postgresql"):
-    del Client.hold
 
 
 def work(processes: int) -> None:
