@@ -36,7 +36,7 @@ from windlass.stores.kinds import KindStore
 from windlass.stores.limits import LimitStore
 from windlass.stores.locks import LockStore
 from windlass.stores.overrides import OverrideStore
-from windlass.stores.postgres import KEPT_ALIVE, Postgres
+from windlass.stores.postgres import KEPT_ALIVE, Postgres, notice_silence
 from windlass.stores.promoted import PromotedStore
 from windlass.stores.promoted import script as promoted_script
 from windlass.stores.queues import QueueStore
@@ -210,10 +210,15 @@ class Connections:
                     max_size=HANDLER_CONNECTIONS,
                     max_inactive_connection_lifetime=60,
                     timeout=10,
+                    init=_notice_silence,
                     **options,
                 )
             )
         return await self.pools[0]
+
+
+async def _notice_silence(driver: Any) -> None:
+    notice_silence(driver)
 
 
 def open_completions(url: str, *, env: Env, clock: Callable[[], datetime] | None, app: Any) -> Completions:
