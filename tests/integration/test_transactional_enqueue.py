@@ -414,13 +414,14 @@ async def test_a_server_started_again_is_still_the_same_database() -> None:
             server.restart()
 
 
+@pytest.mark.usefixtures("url")  # which makes the other database as well
 async def test_a_database_without_our_tables_says_so(postgres_server: PrivatePostgres) -> None:
-    url = postgres_server.url("elsewhere")
-    connection = await asyncpg.connect(url)
+    elsewhere = postgres_server.url("elsewhere")
+    connection = await asyncpg.connect(elsewhere)
 
     with pytest.raises(SchemaMismatch, match="windlass db migrate"):
         async with connection.transaction():
-            await enqueue_in(connection, [new_job()], url=url)
+            await enqueue_in(connection, [new_job()], url=elsewhere)
     await connection.close()
 
 
