@@ -171,7 +171,8 @@ class AsyncpgBlock:
         if self._pool is not None and self.connection is not None:
             if not self._driver.is_closed() and self._driver.is_in_transaction():
                 self._driver.terminate()
-            with suppress(*database_errors()):
+            # One that was lost in this very moment has gone back to the pool by itself, which asyncpg complains of.
+            with suppress(*database_errors(), *postgres.LINK_ERRORS):
                 await self._pool.release(self.connection, timeout=patience())
 
 
