@@ -210,15 +210,11 @@ class Connections:
                     max_size=HANDLER_CONNECTIONS,
                     max_inactive_connection_lifetime=60,
                     timeout=10,
-                    init=_notice_silence,
+                    init=notice_silence,
                     **options,
                 )
             )
         return await self.pools[0]
-
-
-async def _notice_silence(driver: Any) -> None:
-    notice_silence(driver)
 
 
 def open_completions(url: str, *, env: Env, clock: Callable[[], datetime] | None, app: Any) -> Completions:

@@ -164,11 +164,11 @@ def _refuse_unsuitable(label: str, parameter: inspect.Parameter, hints: Mapping[
 def _arguments_struct(
     label: str, parameters: list[inspect.Parameter], hints: Mapping[str, Any]
 ) -> type[msgspec.Struct]:
-    # Not every parameter name may name a member of a struct.
-    is_private = any(parameter.name.startswith("_") for parameter in parameters)
+    # A name that begins with an underscore may not name a member of a struct.
+    are_numbered = any(parameter.name.startswith("_") for parameter in parameters)
     members = [
         (
-            f"p{index}" if is_private else parameter.name,
+            f"p{index}" if are_numbered else parameter.name,
             hints.get(parameter.name, Any),
             msgspec.field(name=parameter.name)
             if parameter.default is _ABSENT

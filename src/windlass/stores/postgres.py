@@ -154,8 +154,11 @@ def translate(error: BaseException) -> StoreError:
             return StoreError(f"PostgreSQL refused a statement: {error.args[0]}")
 
 
-def notice_silence(driver: Driver) -> None:
-    """Let the system end a connection whose other side is gone: a caller's statement has no time limit of ours."""
+async def notice_silence(driver: Driver) -> None:
+    """Let the system end a connection whose other side is gone: a caller's statement has no time limit of ours.
+
+    A coroutine, because a pool wants one for what it does with every new connection.
+    """
     link = driver._transport.get_extra_info("socket")  # type: ignore[attr-defined]  # asyncpg has no name for it
     with socket.socket(fileno=os.dup(link.fileno())) as link:
         if link.family == socket.AF_UNIX:
@@ -183,12 +186,12 @@ class Postgres:
         return self._lanes[purpose]
 
     async def connect(self, *, patience: float | None = None) -> Driver:
-        """Open one connection; raises StoreUnavailable when that fails. `patience` bounds every statement on it.
+        """Open one connection; raises StoreUnavailable when that fails.
 
-        Who has it is the engine.
+        `patience` bounds every statement on it. Only the engine's lanes have one, and they keep to one plan.
         """
-        # Behind a transaction pooler nothing of a session may be relied on: no settings, no prepared names.
         settings = ENGINE_SETTINGS if patience is None else {**ENGINE_SETTINGS, **PLANNED_ONCE}
+        # Behind a transaction pooler nothing of a session may be relied on: no settings, no prepared names.
         session: dict[str, Any] = (
             {"statement_cache_size": 0} if self.pooled else {"server_settings": settings}
         )
@@ -196,7 +199,7 @@ class Postgres:
             driver: Driver = await asyncpg.connect(self.url, timeout=10, command_timeout=patience, **session)
         except (asyncpg.PostgresError, *LINK_ERRORS) as error:
             raise StoreUnavailable(f"cannot connect to PostgreSQL: {error}", was_sent=False) from error
-        notice_silence(driver)
+        await notice_silence(driver)
         return driver
 
     async def bootstrap(self) -> None:
