@@ -288,7 +288,7 @@ class Runner:
     async def _go_on(self, running: Running, driven: Driven) -> Outcome:
         try:
             return self._completed(running, await driven)
-        except BaseException as error:  # the same
+        except BaseException as error:  # the user's code, as in `_begin`
             return self._outcome_of(error, running)
 
     async def _at_most(self, running: Running, call: Awaitable[object]) -> object:
