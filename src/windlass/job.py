@@ -62,8 +62,7 @@ class NewJob(NamedTuple):
     @property
     def is_keyed(self) -> bool:
         """Whether storing it may find that the job exists already."""
-        keys = (self.idempotency_key, self.unique_key, self.debounce_key)
-        return any(key is not None for key in keys)
+        return not (self.idempotency_key is self.unique_key is self.debounce_key is None)
 
 
 class Stored(NamedTuple):
@@ -99,6 +98,8 @@ class Claim(NamedTuple):
     worker: str = ""
     limits: tuple[str, ...] = ()
     """The limits of which it holds permits."""
+    turn: datetime | None = None
+    """Its place in the line, where that is known."""
 
     @property
     def guard(self) -> Guard:

@@ -331,6 +331,7 @@ def claim_values(pairs: Sequence[tuple[str, str]], *, limit: int = BATCH) -> dic
         "claim_id": uuid.uuid4(),
         "limit": limit,
         "suspects": 1,
+        "since": datetime(1, 1, 1, tzinfo=UTC),
     }
 
 

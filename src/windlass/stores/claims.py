@@ -24,6 +24,7 @@ from windlass.stores.aftermath import Aftermath
 from windlass.stores.database import Connection, Lane, Row, Values
 from windlass.stores.fair_claims import Rounds, claim_fair_limited, claim_with_fair
 from windlass.stores.limiting import (
+    ALWAYS,
     Asked,
     claim_limited,
     claim_plain,
@@ -50,9 +51,16 @@ class ClaimStore:
     rounds: Rounds = field(default_factory=Rounds)
 
     async def claim(
-        self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int, suspects: int
+        self,
+        wanted: Sequence[Wanted],
+        *,
+        worker: str,
+        claim_id: UUID,
+        limit: int,
+        suspects: int,
+        since: datetime | None = None,
     ) -> list[Claim]:
-        asked = Asked(worker, claim_id, suspects)
+        asked = Asked(worker, claim_id, suspects, since or ALWAYS)
         if limit <= 0:
             return await claim_suspects(self.lane, wanted, asked)
         if all(pair.fair is None for pair in wanted):

@@ -63,9 +63,19 @@ class Claims(Protocol):
     """The life of a claim."""
 
     async def claim(
-        self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int, suspects: int
+        self,
+        wanted: Sequence[Wanted],
+        *,
+        worker: str,
+        claim_id: UUID,
+        limit: int,
+        suspects: int,
+        since: datetime | None = None,
     ) -> list[Claim]:
-        """Hand up to `limit` available jobs, in order of turn, and up to `suspects` suspects to a live worker."""
+        """Hand up to `limit` available jobs, in order of turn, and up to `suspects` suspects to a live worker.
+
+        With `since`, jobs with an earlier turn are left out, but for suspects and where tenants take turns.
+        """
         ...
 
     async def claim_limited(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +19,9 @@ MOST_ROUNDS = 20
 NEXT_ROUND = 100
 """After a round that put jobs aside this many are looked at, so that a long line for one key is soon out of the way."""
 
+ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
+"""Earlier than the turn of any job."""
+
 Pair = tuple[str, str]
 
 
@@ -29,6 +32,7 @@ class Asked:
     worker: str
     claim_id: UUID
     suspects: int
+    since: datetime = ALWAYS
 
 
 async def claim_plain(
@@ -51,6 +55,7 @@ async def _claim(on: Lane | Connection, wanted: Sequence[Wanted], asked: Asked, 
         claim_id=asked.claim_id,
         limit=limit,
         suspects=asked.suspects,
+        since=asked.since,
     )
     return rows.claims(found, wanted, asked.worker)
 
@@ -125,6 +130,7 @@ async def _candidates_of(
         worker=asked.worker,
         limit=number,
         suspects=asked.suspects,
+        since=ALWAYS,
     )
     return sorted(found, key=lambda row: (row["turn"], str(row["id"])))
 

@@ -80,12 +80,13 @@ def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[
         values[_LIMIT] = max(pair.max_attempts if limit is None else limit, values[_ATTEMPT])
         values[_TIMEOUT] = pair.timeout if timeout is None else span(timeout)
         values[_LEASE] = pair.lease if lease is None else span(lease)
-        values[_LAST] = worker
+        turn, values[_LAST] = values[_LAST], worker
         if not isinstance(values[_ID], UUID):
             values[_ID], values[_SUSPECT] = job_id(values[_ID]), bool(values[_SUSPECT])
+            turn = moment(turn)
         if values[_DEADLINE] is not None:
             values[_DEADLINE] = moment(values[_DEADLINE])
-        values.append(())
+        values += ((), turn)
         # Not Claim(…), which looks every one of them up by its name.
         claims.append(tuple.__new__(Claim, values))
     return claims
@@ -111,6 +112,7 @@ def held_claim(row: Row) -> Claim:
         correlation_id=row["correlation_id"],
         deadline=maybe_moment(row["deadline"]),
         worker=row["worker"],
+        turn=moment(row["turn"]),
     )
 
 

@@ -15,6 +15,7 @@ from windlass.records import Wanted
 from windlass.stores.contract import Claims
 from windlass.wakeups.contract import TOKENS, queue_hint
 from windlass.worker.bell import Bell
+from windlass.worker.frontier import Frontier
 from windlass.worker.portions import Portion, portions
 from windlass.worker.runner import Runner
 
@@ -70,6 +71,7 @@ class Fetcher:
         # Pairs that are not asked for before a token comes.
         self._not_before: dict[tuple[str, str], float] = {}
         self._turn = 0
+        self._frontier = Frontier()
 
     def note_finished(self) -> None:
         """One more attempt has ended; there may be room."""
@@ -112,6 +114,7 @@ class Fetcher:
         """Take what there is room for; whether there may be more of it at once."""
         taken = 0
         self._turn += 1
+        self._frontier.has_passed_over = False
         askable = self._askable()
         for portion in self._portions([pair for pair in askable if self._batching(pair.kind) is None], room):
             if taken < room and not (taken and self.is_stopping):
@@ -123,7 +126,7 @@ class Fetcher:
                 got = len(await self._claim_portion(Portion.of(pairs, limit), limit))
                 taken, has_more = taken + got, has_more or got >= limit
         self._is_busy = taken > 0
-        return has_more
+        return has_more or self._frontier.has_passed_over
 
     def _portions(self, wanted: Sequence[Wanted], room: int) -> list[Portion]:
         per_queue = self._per_queue()
@@ -160,9 +163,7 @@ class Fetcher:
     async def _ask(self, portion: Portion, claim_id: UUID, limit: int) -> list[Claim]:
         suspects = 0 if self._runner.in_hand.has_suspect() else 1
         if not portion.limited or portion.limited_limit < 1:
-            return await self._claims.claim(
-                portion.plain, worker=self.worker_id, claim_id=claim_id, limit=limit, suspects=suspects
-            )
+            return await self._ask_plain(portion.plain, claim_id, limit, suspects)
         claimed = await self._claims.claim_limited(
             portion.limited,
             portion.plain,
@@ -180,6 +181,18 @@ class Fetcher:
         if hints:
             self._hint(*hints)
         return claimed.claims
+
+    async def _ask_plain(
+        self, pairs: Sequence[Wanted], claim_id: UUID, limit: int, suspects: int
+    ) -> list[Claim]:
+        began = self._env.monotonic()
+        since = self._frontier.since(pairs, began)
+        claims = await self._claims.claim(
+            pairs, worker=self.worker_id, claim_id=claim_id, limit=limit, suspects=suspects, since=since
+        )
+        now = self._env.monotonic()
+        self._frontier.note(claims, limit=limit, since=since, took=now - began, now=now)
+        return claims
 
     def _askable(self) -> Sequence[Wanted]:
         """The pairs of which jobs may start as far as is known here."""

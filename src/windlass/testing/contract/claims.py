@@ -72,6 +72,20 @@ async def test_the_order_holds_across_several_claims(store: Store) -> None:
     assert claimed == expected
 
 
+async def test_a_claim_may_begin_where_another_has_ended(store: Store) -> None:
+    jobs = []
+    for _ in range(4):
+        jobs.append(await store.enqueue())
+        store.later(SECOND)
+    [_, last] = await store.claim(limit=2)
+    urgent = await store.enqueue(priority=1)
+
+    onwards = await store.claim(limit=10, since=last.turn)
+
+    assert ids(onwards) == jobs[2:]
+    assert ids(await store.claim(limit=10)) == [urgent]
+
+
 async def test_the_order_holds_across_queues_and_kinds(store: Store) -> None:
     """ENG-032: pairs of queue and kind are merged by turn, not served one after the other."""
     kinds = [("default", "report"), ("mail", "welcome"), ("mail", "report")]

@@ -102,6 +102,7 @@ class Store:
         limit: int = 1,
         suspects: int = 1,
         claim_id: UUID | None = None,
+        since: datetime | None = None,
     ) -> list[Claim]:
         """Claim reports, or what `pairs` names, for a worker that is registered if need be."""
         await self.register(worker)
@@ -111,6 +112,7 @@ class Store:
             claim_id=claim_id or self.new_id(),
             limit=limit,
             suspects=suspects,
+            since=since,
         )
 
     async def claim_one(self, worker: str = "w", pair: Wanted = REPORT) -> Claim:

@@ -22,6 +22,7 @@ shares AS MATERIALIZED (
               AND NOT is_suspect
               AND jobs.queue = wanted.of_queue
               AND jobs.kind = wanted.of_kind
+              AND jobs.turn >= :since::timestamptz
             ORDER BY turn, id
             LIMIT :limit::bigint
         ) AS head
@@ -41,6 +42,7 @@ picked AS MATERIALIZED (
           AND NOT is_suspect
           AND jobs.queue = shares.of_queue
           AND jobs.kind = shares.of_kind
+          AND jobs.turn >= :since::timestamptz
         ORDER BY turn, id
         LIMIT shares.number
         FOR NO KEY UPDATE SKIP LOCKED

@@ -11,6 +11,4 @@ FROM {each job_id uuid, epoch int, hold_for interval} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = given.job_id
   AND job.lease_epoch = given.epoch
-RETURNING
-    id, lease_epoch, kind, queue, args, attempt, max_attempts, run, crashes, is_suspect, timeout, lease, tenant, policy,
-    correlation_id, deadline, worker
+RETURNING {part held}

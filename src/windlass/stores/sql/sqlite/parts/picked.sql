@@ -11,6 +11,7 @@ picked AS MATERIALIZED (
           AND NOT head.is_suspect
           AND head.queue = wanted.of_queue
           AND head.kind = wanted.of_kind
+          AND head.turn >= :since
         ORDER BY head.turn, head.id
         LIMIT :limit
     )
