@@ -14,6 +14,9 @@ from datetime import UTC, datetime
 from uuid import UUID, SafeUUID
 
 _UNKNOWN = SafeUUID.unknown
+_VERSION, _VARIANT = 0x7 << 76, 0b10 << 62
+_LOW = (1 << 62) - 1
+_set = object.__setattr__
 
 
 class UuidMaker:
@@ -24,37 +27,36 @@ class UuidMaker:
 
     def __init__(self, wall_ns: Callable[[], int], random_bits: Callable[[int], int]) -> None:
         self._wall_ns, self._random_bits = wall_ns, random_bits
-        self._last = 0
-        self._lock = threading.Lock()
+        self._start_afresh()
         os.register_at_fork(after_in_child=self._start_afresh)
 
     def __call__(self) -> UUID:
         milliseconds = self._wall_ns() // 1_000_000
         with self._lock:
-            candidate = (milliseconds << 74) | self._random_bits(74)
-            # Within one millisecond, or after a clock step back, count up from the last id.
-            if candidate <= self._last:
-                candidate = self._last + 1 + self._random_bits(20)
-            self._last = candidate
-        return _uuid(_with_version_and_variant(candidate))
+            if milliseconds > self._milliseconds:
+                self._begin(milliseconds)
+            else:
+                # Within one millisecond, or after a clock step back, count up from the last id.
+                self._low += 1 + self._random_bits(20)
+                if self._low > _LOW:
+                    self._begin(self._milliseconds + 1)
+            bits = self._high | self._low
+        # What UUID(int=bits) does, without its checks, which take longer than all the rest.
+        made = UUID.__new__(UUID)
+        _set(made, "int", bits)
+        _set(made, "is_safe", _UNKNOWN)
+        return made
+
+    def _begin(self, milliseconds: int) -> None:
+        """Go on with ids of another millisecond; the highest random bit is left for counting up."""
+        self._milliseconds = milliseconds
+        self._high = milliseconds << 80 | _VERSION | self._random_bits(12) << 64 | _VARIANT
+        self._low = self._random_bits(61)
 
     def _start_afresh(self) -> None:
         # A forked child that counted up from what it inherits would meet its parent's ids.
-        self._last, self._lock = 0, threading.Lock()
-
-
-def _with_version_and_variant(bits: int) -> int:
-    timestamp, rest = bits >> 74, bits & ((1 << 74) - 1)
-    high, low = rest >> 62, rest & ((1 << 62) - 1)
-    return (timestamp << 80) | (0x7 << 76) | (high << 64) | (0b10 << 62) | low
-
-
-def _uuid(bits: int) -> UUID:
-    # What UUID(int=bits) does, without its checks, which take longer than all the rest.
-    made = UUID.__new__(UUID)
-    object.__setattr__(made, "int", bits)
-    object.__setattr__(made, "is_safe", _UNKNOWN)
-    return made
+        self._milliseconds, self._high, self._low = -1, 0, 0
+        self._lock = threading.Lock()
 
 
 _chance = random.Random()  # noqa: S311  # spreads retries and tells ids apart; no secret is made from it

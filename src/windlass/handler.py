@@ -37,9 +37,12 @@ class Enqueuer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class JobArgs(Generic[R_co]):
-    """A checked call that is not enqueued yet, for enqueueing many at once."""
+    """A checked call that is not enqueued yet, for enqueueing many at once.
+
+    Not frozen: of the many that are made for one statement, each would take twice as long.
+    """
 
     spec: HandlerSpec
     args_text: str

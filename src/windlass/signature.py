@@ -191,7 +191,7 @@ def decoder_for(kind: Any, what: str) -> msgspec.json.Decoder[Any]:
 def _pydantic_schema(kind: Any) -> dict[str, Any]:
     describe = getattr(kind, "model_json_schema", None)
     if describe is None:
-        raise NotImplementedError
+        raise NotImplementedError  # which tells msgspec that this type is not for us
     schema: dict[str, Any] = describe()
     return schema
 

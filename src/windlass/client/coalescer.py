@@ -25,24 +25,26 @@ class _Waiting:
 class Coalescer:
     """Sends at once when nothing is under way; what arrives meanwhile goes together next.
 
-    Batches are sent by a task of our own: a caller that is cancelled takes its job back if it was not sent yet, and
-    never anybody else's.
+    Whoever comes first sends for himself. Batches are sent by a task of our own: a caller that is cancelled takes his
+    job back if it was not sent yet, and never anybody else's.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: deque[_Waiting] = deque()
+        self._first: NewJob | None = None
         self._sender: asyncio.Task[None] | None = None
+        self._over: asyncio.Event | None = None
 
     async def enqueue(self, job: NewJob) -> None:
         """Store one job; returns when it is committed.
 
         Cancelled after sending, the job may exist: OutcomeUnknown carries its id as the cause of the cancellation.
         """
+        if self._first is None and self._sender is None:
+            return await self._send_first(job)
         waiting = _Waiting(job, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
-        if self._sender is None:
-            self._sender = asyncio.get_running_loop().create_task(self._send())
         try:
             await waiting.stored
         except asyncio.CancelledError as cancelled:
@@ -53,8 +55,26 @@ class Coalescer:
 
     async def close(self) -> None:
         """Wait until everything handed in is stored."""
+        while self._first is not None:
+            self._over = self._over or asyncio.Event()
+            await self._over.wait()
         while self._sender is not None:
             await asyncio.shield(self._sender)
+
+    async def _send_first(self, job: NewJob) -> None:
+        """Without a task and a future, which take longer than the rest of what is done here for one job."""
+        self._first = job
+        try:
+            await self._store([job])
+        except asyncio.CancelledError as cancelled:
+            raise cancelled from OutcomeUnknown("enqueue", [job.id])
+        finally:
+            self._first = None
+            if self._waiting:
+                self._sender = asyncio.get_running_loop().create_task(self._send())
+            if self._over is not None:
+                self._over.set()
+                self._over = None
 
     async def _send(self) -> None:
         try:

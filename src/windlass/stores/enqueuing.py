@@ -45,7 +45,9 @@ class EnqueuingStore:
 
     async def _enqueue_plain(self, jobs: Sequence[NewJob]) -> None:
         first = jobs[0]
-        if all(_are_alike(job, first) for job in jobs):
+        if len(jobs) == 1:
+            await self.lane.fetch("jobs/enqueue_one", **_plain_values(first))
+        elif all(_are_alike(job, first) for job in jobs):
             own = [{"id": job.id, "args": job.args} for job in jobs]
             await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))
         else:

@@ -1,34 +1,35 @@
 -- The rules of a job's row, behind one function. PostgreSQL reads the text of a rule anew for every statement, and the
 -- rules written out took longer to read than one job takes to store; a function is read once for a session.
+-- What a function evaluates is made ready anew in every transaction, but only what is come across: so every state has
+-- a branch of its own, in the order in which jobs pass through them.
 
 CREATE FUNCTION windlass.row_is_sound(
-    state text, epoch integer, is_leased boolean, has_heartbeat boolean, has_ended boolean, has_result boolean,
-    has_reason boolean, priority smallint, attempt smallint, max_attempts smallint
+    state text, epoch integer, leased_until timestamptz, heartbeat timestamptz, ended timestamptz, result json,
+    reason text, priority smallint, attempt smallint, max_attempts smallint
 )
 RETURNS boolean
 LANGUAGE plpgsql
 IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
-    -- In the order in which jobs pass through them: the first that fits is the last that is looked at.
-    RETURN priority BETWEEN 1 AND 10
-        AND attempt >= 0
-        AND (max_attempts IS NULL OR attempt <= max_attempts)
-        AND CASE state
-            WHEN 'available' THEN NOT (epoch % 2 = 1 OR is_leased OR has_heartbeat OR has_ended OR has_result)
-            WHEN 'running' THEN epoch % 2 = 1 AND is_leased AND NOT (has_ended OR has_result)
-            WHEN 'completed' THEN has_ended AND NOT (epoch % 2 = 1 OR is_leased OR has_heartbeat)
-            WHEN 'scheduled' THEN NOT (epoch % 2 = 1 OR is_leased OR has_heartbeat OR has_ended OR has_result)
-            WHEN 'held' THEN
-                has_reason AND NOT (epoch % 2 = 1 OR is_leased OR has_heartbeat OR has_ended OR has_result)
-            WHEN 'dead' THEN
-                has_ended AND has_reason AND NOT (epoch % 2 = 1 OR is_leased OR has_heartbeat OR has_result)
-            WHEN 'resolved' THEN
-                has_ended AND has_reason AND NOT (epoch % 2 = 1 OR is_leased OR has_heartbeat OR has_result)
-            WHEN 'cancelled' THEN
-                has_ended AND has_reason AND NOT (epoch % 2 = 1 OR is_leased OR has_heartbeat OR has_result)
-            ELSE FALSE
-        END;
+    IF priority NOT BETWEEN 1 AND 10 OR attempt < 0 OR attempt > max_attempts THEN
+        RETURN FALSE;
+    END IF;
+    IF state = 'available' THEN
+        RETURN epoch % 2 = 0 AND num_nonnulls(leased_until, heartbeat, ended, result) = 0;
+    ELSIF state = 'running' THEN
+        RETURN epoch % 2 = 1 AND leased_until IS NOT NULL AND num_nonnulls(ended, result) = 0;
+    ELSIF state = 'completed' THEN
+        RETURN epoch % 2 = 0 AND ended IS NOT NULL AND num_nonnulls(leased_until, heartbeat) = 0;
+    ELSIF state = 'scheduled' THEN
+        RETURN epoch % 2 = 0 AND num_nonnulls(leased_until, heartbeat, ended, result) = 0;
+    ELSIF state = 'held' THEN
+        RETURN epoch % 2 = 0 AND reason IS NOT NULL AND num_nonnulls(leased_until, heartbeat, ended, result) = 0;
+    ELSIF state IN ('dead', 'resolved', 'cancelled') THEN
+        RETURN epoch % 2 = 0 AND num_nonnulls(ended, reason) = 2
+            AND num_nonnulls(leased_until, heartbeat, result) = 0;
+    END IF;
+    RETURN FALSE;
 END
 $$;
 
@@ -40,8 +41,8 @@ ALTER TABLE windlass.jobs DROP CONSTRAINT fields_fit_state;
 
 ALTER TABLE windlass.jobs ADD CONSTRAINT fields_fit_state CHECK (
     windlass.row_is_sound(
-        state, lease_epoch, lease_expires_at IS NOT NULL, heartbeat_at IS NOT NULL, finished_at IS NOT NULL,
-        result IS NOT NULL, reason IS NOT NULL, priority, attempt, max_attempts
+        state, lease_epoch, lease_expires_at, heartbeat_at, finished_at, result, reason, priority, attempt,
+        max_attempts
     )
 ) NOT VALID;
 
