@@ -28,7 +28,7 @@ PYTEST := $(BIN)/python -m pytest -q -n 2
 
 # Short tests of a file share what it sets up; the slow ones are few and long, and each goes where there is room.
 test: $(VENV)/.installed-dev ## Run the tests, without the slow ones
-	$(PYTEST) --dist loadfile -m "not slow and not proof"
+	$(PYTEST) --dist loadfile -m "not slow"
 
 test-slow: $(VENV)/.installed-dev ## Run only the slow tests
 	$(PYTEST) --dist worksteal -m slow

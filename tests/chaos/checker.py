@@ -242,15 +242,16 @@ def who_leaves_holds_nothing(evidence: Evidence) -> Iterator[str]:
 def only_poison_is_condemned(evidence: Evidence) -> Iterator[str]:
     """Who shares a worker with a job that kills it does not die with it; the culprit itself does not go on for ever.
 
-    We kill workers too. A job that is alone under suspicion each time when we do is condemned, as nobody could know
-    better: the crashes that count are its last ones, and none of them may have been a poisonous job's.
+    We kill workers too, and a poisonous job is not suspected before it has killed once. A job that is alone under
+    suspicion each time is condemned, as nobody could know better: the crashes that count are its last ones, and none
+    of them may have been that of a poisonous job that was suspected as well.
     """
     poisons = {row.id for row in evidence.rows if row.kind == "poison"}
     taken_from = defaultdict(list)
     for event in evidence.events:
         if event.is_takeover:
             taken_from[event.job_id].append(event.worker)
-    poisoned = {worker for job_id in poisons for worker in taken_from[job_id]}
+    poisoned = {worker for job_id in poisons for worker in taken_from[job_id][1:]}
     for row in evidence.rows:
         is_condemned = (row.state, row.reason) == ("dead", "crash loop")
         if row.id in poisons and not is_condemned:
@@ -258,9 +259,11 @@ def only_poison_is_condemned(evidence: Evidence) -> Iterator[str]:
         if row.id not in poisons and is_condemned:
             _, *counted = taken_from[row.id] or [None]
             if len(counted) < CRASHES or poisoned & set(counted[-CRASHES:]):
+                others = [taken_from[job_id] for job_id in poisons if set(taken_from[job_id]) & set(counted)]
                 yield (
                     f"job {row.id} ({row.kind}) was condemned for crashes that were another's: "
-                    f"taken from {taken_from[row.id]}, of them poisoned {poisoned & set(counted)}"
+                    f"taken from {taken_from[row.id]}, of them poisoned {poisoned & set(counted)}; "
+                    f"the poisonous jobs there were taken from {others}"
                 )
 
 

@@ -42,7 +42,7 @@ def test_a_thousand_jobs_survive_a_dozen_faults() -> None:
     assert len(report.figures["faults by class"]) >= 8
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_twenty_thousand_jobs_survive_a_hundred_faults() -> None:
     assert main(["--report", str(REPORT)]) == 0

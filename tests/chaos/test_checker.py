@@ -178,17 +178,21 @@ def crash_loop(*workers: str) -> Spoil:
             replace(event("b", ("running", "running"), (1, 3), 100 + at), worker=worker)
             for at, worker in enumerate(workers)
         ]
-        poison = replace(event("p", ("running", "running"), (1, 3), 150), worker="poisoned")
+        poison = [
+            replace(event("p", ("running", "running"), (1, 3), 150 + at), worker=worker)
+            for at, worker in enumerate(("unrecognised", "poisoned"))
+        ]
         rows = [*given.rows, Row("p", "poison", 9, "dead", "crash loop", 2, 1, 1, 1, 1, None, None)]
         return other_row(1, reason="crash loop")(
-            replace(given, events=[*given.events, *taken, poison], rows=rows)
+            replace(given, events=[*given.events, *taken, *poison], rows=rows)
         )
 
     return spoil
 
 
-def test_who_is_struck_by_us_each_time_may_be_condemned() -> None:
-    struck = crash_loop("poisoned", "w1", "w2", "w3")(sound())
+@pytest.mark.parametrize("second", ["w2", "unrecognised"])
+def test_who_is_struck_by_what_nobody_suspects_each_time_may_be_condemned(second: str) -> None:
+    struck = crash_loop("poisoned", "w1", second, "w3")(sound())
 
     assert list(checker.only_poison_is_condemned(struck)) == []
 
