@@ -193,6 +193,7 @@ def test_a_connection_to_another_database_is_refused_by_name(site: Site) -> None
 def test_the_default_connection_can_be_handed_in_as_django_names_it(configured: None) -> None:
     app = Windlass(database_url())
     note = app.job(kind="note")(lambda number: None)
+    asyncio.run(migrated(app))
 
     with suppress(Change), transaction.atomic():
         job = note.options(tx=connection).enqueue_sync(1)
