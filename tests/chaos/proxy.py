@@ -64,6 +64,7 @@ class Fault:
     chooses: Chooses
     moment: Moment
     seconds: float = 0
+    until: asyncio.Event | None = None
     cuts: bool = True
     on_hit: Callable[[], None] = lambda: None
     seen: bool = False
@@ -163,9 +164,13 @@ class Proxy:
         """Hold the reply to the first such statement back for a while."""
         return self.add(Fault(chooses, Moment.BEFORE_REPLY, seconds, cuts=False))
 
-    def lose_reply(self, chooses: Chooses, *, after: float = 0) -> Fault:
+    def hold_reply(self, chooses: Chooses, *, until: asyncio.Event) -> Fault:
+        """Hold the reply to the first such statement back until it may go on."""
+        return self.add(Fault(chooses, Moment.BEFORE_REPLY, until=until, cuts=False))
+
+    def lose_reply(self, chooses: Chooses, *, until: asyncio.Event | None = None) -> Fault:
         """Let the first such statement be carried out, and cut the connection instead of passing its reply on."""
-        return self.add(Fault(chooses, Moment.BEFORE_REPLY, after))
+        return self.add(Fault(chooses, Moment.BEFORE_REPLY, until=until))
 
     def lose_request(self, chooses: Chooses) -> Fault:
         """Cut the connection instead of passing the first such statement on."""
@@ -278,6 +283,8 @@ class Proxy:
     async def _end_exchange(self, link: Link, fault: Fault) -> bool:
         """Do with a whole reply what the fault says; returns whether the connection is over."""
         await asyncio.sleep(fault.seconds)
+        if fault.until is not None:
+            await fault.until.wait()
         if fault.cuts and fault.moment is Moment.BEFORE_REPLY:
             self._hit(fault)
             return True

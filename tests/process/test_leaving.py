@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import time
 
@@ -88,15 +89,23 @@ async def test_a_second_signal_leaves_at_once(shop: Workshop) -> None:
     assert await shop.states() == {"running": 1}
 
 
+async def are_claimed(shop: Workshop, jobs: int) -> bool:
+    return await shop.states() == {"running": jobs}
+
+
 async def test_a_claim_under_way_is_given_back(postgres_shop: Workshop) -> None:
     shop = postgres_shop
     await shop.enqueue_many("note", [{"n": n} for n in range(5)])
     async with Proxy.before(shop.url) as proxy:
-        held = proxy.delay_reply(statement("jobs/claim"), seconds=0.5)
+        proxy.hold_reply(statement("jobs/claim"), until=(may_answer := asyncio.Event()))
         worker = shop.start_worker(url=proxy.url, lease="60s")
-        await eventually(lambda: held.seen, within=20)
+        await eventually(lambda: are_claimed(shop, 5), within=20)
 
-        assert await worker.terminated(within=10) == 0
+        worker.signal(signal.SIGTERM)
+        await eventually(lambda: worker.events("worker.stopping"), within=10)
+        may_answer.set()
+
+        assert await worker.exit_code(within=10) == 0
 
     assert await shop.states() == {"available": 5}
     assert await shop.rows("SELECT sum(attempt), sum(run), count(worker) FROM windlass.jobs") == [(0, 5, 0)]
@@ -107,11 +116,15 @@ async def test_a_claim_whose_reply_was_lost_is_given_back_on_leaving(postgres_sh
     shop = postgres_shop
     await shop.enqueue_many("note", [{"n": n} for n in range(5)])
     async with Proxy.before(shop.url) as proxy:
-        cut = proxy.lose_reply(statement("jobs/claim"), after=0.5)
+        proxy.lose_reply(statement("jobs/claim"), until=(may_answer := asyncio.Event()))
         worker = shop.start_worker(url=proxy.url, lease="60s")
-        await eventually(lambda: cut.seen, within=20)
+        await eventually(lambda: are_claimed(shop, 5), within=20)
 
-        assert await worker.terminated(within=10) == 0
+        worker.signal(signal.SIGTERM)
+        await eventually(lambda: worker.events("worker.stopping"), within=10)
+        may_answer.set()
+
+        assert await worker.exit_code(within=10) == 0
 
     assert await shop.states() == {"available": 5}
     assert await shop.rows("SELECT sum(attempt), count(worker) FROM windlass.jobs") == [(0, 0)]
