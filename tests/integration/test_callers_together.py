@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from uuid import uuid4
 
 import asyncpg
 import pytest
 
 from windlass import Windlass
+from windlass.client.coalescer import Coalescer
 from windlass.errors import OutcomeUnknown
+from windlass.job import JobId, NewJob
 from windlass.testing import PrivatePostgres
 
 DATABASE = "callers_together"
@@ -87,6 +90,29 @@ async def test_a_cancelled_caller_hears_what_is_not_known_and_holds_nobody_up(ap
     assert isinstance(causes[1], OutcomeUnknown)
     assert causes[2] is None
     assert set(await stored(app)) - {1} == {0, 3}
+
+
+async def test_whatever_storing_raises_each_caller_hears_it_and_the_next_are_stored() -> None:
+    stored_together: list[list[str]] = []
+
+    async def store(jobs: Sequence[NewJob]) -> None:
+        await asyncio.sleep(0.01)
+        stored_together.append([job.args for job in jobs])
+        if len(jobs) == 2:
+            raise TypeError("a value that the driver cannot write")
+
+    coalescer = Coalescer(store)
+    first, second, third = (
+        asyncio.create_task(coalescer.enqueue(NewJob(JobId(uuid4()), "note", "default", str(n))))
+        for n in (1, 2, 3)
+    )
+    await first
+    for caller in (second, third):
+        with pytest.raises(TypeError, match="cannot write"):
+            await caller
+    await coalescer.enqueue(NewJob(JobId(uuid4()), "note", "default", "4"))
+
+    assert stored_together == [["1"], ["2", "3"], ["4"]]
 
 
 async def test_closing_waits_for_the_one_that_is_being_stored(app: Windlass) -> None:

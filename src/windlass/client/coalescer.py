@@ -79,7 +79,14 @@ class Coalescer:
     async def _send(self) -> None:
         try:
             while self._waiting:
-                await self._send_batch(self._next_batch())
+                batch = self._next_batch()
+                try:
+                    await self._send_batch(batch)
+                except Exception as error:
+                    # Whatever it is, it is theirs: they would wait for ever for a sender that is gone.
+                    for waiting in batch:
+                        if not waiting.stored.done():
+                            waiting.stored.set_exception(error)
         finally:
             self._sender = None
 
