@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, NewType
+from typing import Any, NamedTuple, NewType, overload
 from uuid import UUID
 
 from windlass.signals import Wait
@@ -63,6 +64,28 @@ class NewJob(NamedTuple):
     def is_keyed(self) -> bool:
         """Whether storing it may find that the job exists already."""
         return not (self.idempotency_key is self.unique_key is self.debounce_key is None)
+
+
+class AlikeJobs(Sequence[NewJob]):
+    """Plain jobs that differ in their ids and arguments only, as those of most batches do.
+
+    Each is made when somebody looks at it: thousands are stored every second, and hardly anybody does.
+    """
+
+    def __init__(self, first: NewJob, ids: Sequence[JobId], args: Sequence[str]) -> None:
+        self.first, self.ids, self.args = first, ids, args
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> NewJob: ...
+    @overload
+    def __getitem__(self, index: slice) -> AlikeJobs: ...
+    def __getitem__(self, index: int | slice) -> NewJob | AlikeJobs:
+        if isinstance(index, slice):
+            return AlikeJobs(self.first, self.ids[index], self.args[index])
+        return self.first._replace(id=self.ids[index], args=self.args[index])
 
 
 class Stored(NamedTuple):

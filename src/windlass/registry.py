@@ -207,6 +207,11 @@ class HandlerSpec:
         """Turn what the handler returned into JSON text; None stays None. Raises InvalidPayload."""
         return None if value is None else codec.encode(value, limit_bytes=limit_bytes, what="result")
 
+    @cached_property
+    def result_reader(self) -> Callable[[str | bytes | None], Any]:
+        """`decode_result`, made once: thousands of handles a second keep it."""
+        return self.decode_result
+
     def decode_result(self, text: str | bytes | None) -> Any:
         """Read a stored result in the type the handler is annotated to return."""
         if text is None:

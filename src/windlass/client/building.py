@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -11,7 +12,8 @@ from windlass import codec
 from windlass.client.quieting import quieted
 from windlass.env import Env
 from windlass.errors import InvalidPayload
-from windlass.job import JobId, NewJob
+from windlass.handler import JobArgs
+from windlass.job import AlikeJobs, JobId, NewJob
 from windlass.limits import bounded, filled
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.policy import Policy, PolicyChange, duration, for_job, merge, resolve, to_json
@@ -73,6 +75,17 @@ class Builder:
             **_holding(options),
             **self._limits(options, policy),
         )
+
+    def build_alike(self, calls: Sequence[JobArgs[Any]]) -> AlikeJobs | None:
+        """The jobs of a batch of one kind without options; None for any other."""
+        spec = calls[0].spec
+        if any(call.spec is not spec or call.options is not NO_OPTIONS for call in calls):
+            return None
+        first = self._plain(spec, calls[0].args_text)
+        if not first.is_plain:
+            return None
+        ids = [cast(JobId, self.env.new_id()) for _ in calls]
+        return AlikeJobs(first, ids, [call.args_text for call in calls])
 
     def _plain(self, spec: HandlerSpec, args_text: str) -> NewJob:
         policy = self.policy_of(spec, spec.queue)

@@ -19,7 +19,7 @@ from windlass.client.sync_loop import SyncLoop
 from windlass.context import Context
 from windlass.errors import FlowNotFound, InvalidFlow, WrongState
 from windlass.flows import MOST_JOBS, DependencyRecord, FlowJob, FlowRecord, NewFlow
-from windlass.job import JobId, NewJob, Stored
+from windlass.job import JobId, NewJob
 from windlass.options import JobOptions
 from windlass.registry import HandlerSpec
 from windlass.states import FINISHED, State
@@ -132,7 +132,7 @@ class Flows:
     def handle(self, flow: Flow) -> FlowHandle:
         """What the caller gets for a flow that was stored."""
         flow.was_stored()
-        handles = tuple(self.jobs.handle(node.spec, Stored(node.id)) for node in flow.nodes)
+        handles = tuple(self.jobs.handle(node.spec, node.id) for node in flow.nodes)
         return FlowHandle(flow.id, flow.name, handles)
 
     async def _downstream(self, root: JobId) -> list[JobId]:

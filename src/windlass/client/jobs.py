@@ -26,7 +26,7 @@ from windlass.env import Env
 from windlass.errors import InvalidBatch, InvalidJob, InvalidPayload, InvalidPolicy, JobNotFound, UnknownKind
 from windlass.handle import JobHandle, Lookup
 from windlass.handler import JobArgs
-from windlass.job import Attempt, Job, NewJob, Step, Stored
+from windlass.job import AlikeJobs, Attempt, Job, JobId, NewJob, Step, Stored
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.policy import PolicyChange, from_json
 from windlass.records import AuditEntry, JobFilter, QueueCount
@@ -74,7 +74,8 @@ class Jobs:
         if tx is None or tx is False:
             return await self.enqueue_alone(spec, args_text, options)
         ready = await self.to_join([spec], [self.builder.build(spec, args_text, options)])
-        return self.handle(spec, (await self._join(tx, ready))[0])
+        [stored] = await self._join(tx, ready)
+        return self.handle(spec, stored.id, stored.is_new)
 
     async def enqueue_alone(
         self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS
@@ -85,12 +86,13 @@ class Jobs:
         if spec.promoted:
             await self.promoted.require([spec])
         if job.is_keyed:
-            stored = (await self._certainly_keyed([job]))[0]
+            [stored] = await self._certainly_keyed([job])
+            handle = self.handle(spec, stored.id, stored.is_new)
         else:
             await self.coalescer.enqueue(job)
-            stored = Stored(job.id)
+            handle = self.handle(spec, job.id)
         self.announce([job])
-        return self.handle(spec, stored)
+        return handle
 
     async def enqueue_by_name(
         self, kind: str, args: Mapping[str, Any] | None = None, options: JobOptions = NO_OPTIONS
@@ -110,20 +112,35 @@ class Jobs:
             return await self.enqueue_many_alone(calls)
         ready = await self.to_join([call.spec for call in calls], self.build_all(calls))
         stored = await self._join(tx, ready)
-        return [self.handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
+        return [self.handle(call.spec, one.id, one.is_new) for call, one in zip(calls, stored, strict=True)]
 
     async def enqueue_many_alone(self, calls: Sequence[JobArgs[Any]]) -> list[JobHandle[Any]]:
         """Store many jobs outside of any transaction of the caller's."""
+        if calls and (alike := self.builder.build_alike(calls)) is not None:
+            return await self._enqueue_alike(calls[0].spec, alike)
         jobs = self.build_all(calls)
         await self.add_routes([(job.queue, call.spec) for job, call in zip(jobs, calls, strict=True)])
         await self.promoted.require([call.spec for call in calls if call.spec.promoted])
         if any(job.is_keyed for job in jobs):
             stored = await self._certainly_keyed(jobs)
         else:
-            await self._certainly(jobs)
+            await self._certainly(jobs, [job.id for job in jobs])
             stored = [Stored(job.id) for job in jobs]
         self.announce(jobs)
-        return [self.handle(call.spec, one) for call, one in zip(calls, stored, strict=True)]
+        return [self.handle(call.spec, one.id, one.is_new) for call, one in zip(calls, stored, strict=True)]
+
+    async def _enqueue_alike(self, spec: HandlerSpec, jobs: AlikeJobs) -> list[JobHandle[Any]]:
+        await self.add_routes([(spec.queue, spec)])
+        await self.promoted.require([spec] if spec.promoted else [])
+
+        async def handles() -> list[JobHandle[Any]]:
+            return [self.handle(spec, job_id) for job_id in jobs.ids]
+
+        # Side by side, so that the handles are made while the database is at work.
+        made: list[JobHandle[Any]]
+        _, made = await asyncio.gather(self._certainly(jobs, jobs.ids), handles())
+        self.announce([jobs.first])
+        return made
 
     async def to_join(self, specs: Sequence[HandlerSpec], jobs: Sequence[NewJob]) -> Joinable:
         """Make everything ready that is not done in the caller's transaction."""
@@ -244,9 +261,9 @@ class Jobs:
         known = job.kind in self.registry
         return self.registry.get(job.kind).decode_result(text) if known else codec.decode(text or "null")
 
-    def handle(self, spec: HandlerSpec, stored: Stored) -> JobHandle[Any]:
+    def handle(self, spec: HandlerSpec, job_id: JobId, is_new: bool = True) -> JobHandle[Any]:
         """What the caller gets for a job that was stored."""
-        return JobHandle(stored.id, spec.kind, stored.is_new, spec.decode_result, self.lookup)
+        return JobHandle(job_id, spec.kind, is_new, spec.result_reader, self.lookup)
 
     async def _join(self, tx: object, ready: Joinable) -> list[Stored]:
         return await self.joiner.join(tx, ready.jobs, routes=ready.routes, announce=ready.announce)
@@ -259,8 +276,7 @@ class Jobs:
             self.routes.update(new)
             self.wakeups.send(ROUTES)
 
-    async def _certainly(self, jobs: Sequence[NewJob]) -> None:
-        ids = [job.id for job in jobs]
+    async def _certainly(self, jobs: Sequence[NewJob], ids: Sequence[JobId]) -> None:
         await until_certain(
             lambda: self.stores.enqueuing.enqueue(jobs), what="enqueue", ids=ids, env=self.env
         )

@@ -161,7 +161,7 @@ class SyncEnqueuing:
         stored = jobs.joiner.join_sync(
             tx, ready.jobs, routes=ready.routes, announce=ready.announce, ask=self._asking(jobs.joiner, name)
         )
-        return [jobs.handle(spec, one) for spec, one in zip(specs, stored, strict=True)]
+        return [jobs.handle(spec, one.id, one.is_new) for spec, one in zip(specs, stored, strict=True)]
 
     def join_flow(self, tx: object, flow: NewFlow, specs: Sequence[HandlerSpec]) -> None:
         """Store a flow in the transaction of this thread."""

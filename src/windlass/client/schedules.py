@@ -24,7 +24,7 @@ from windlass.cron_text import read_rule
 from windlass.errors import InvalidSchedule, ScheduleNotFound, StoreBusy
 from windlass.handle import JobHandle
 from windlass.handler import BoundHandler, Handler
-from windlass.job import JobId, Stored
+from windlass.job import JobId
 from windlass.options import NO_OPTIONS, JobOptions
 from windlass.registry import HandlerSpec
 from windlass.schedule_records import Fired, HistoryEntry
@@ -190,7 +190,7 @@ class Schedules:
         fired = await self._fire_apart(schedule, [fire], "run_now", who(by))
         if not fired.jobs:
             return None
-        return self.jobs.handle(await self.jobs.spec_of(schedule.declared.job.kind), Stored(fired.jobs[0]))
+        return self.jobs.handle(await self.jobs.spec_of(schedule.declared.job.kind), fired.jobs[0])
 
     async def preview_back_fill(
         self, name: str, first: datetime, last: datetime, *, most: int = 10_000, tenant: str = ""

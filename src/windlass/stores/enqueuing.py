@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from windlass.errors import IdempotencyMismatch, StoreBusy, StoreConflict
-from windlass.job import JobId, NewJob, Stored
+from windlass.job import AlikeJobs, JobId, NewJob, Stored
 from windlass.stores import quotas, rows, signals
 from windlass.stores.database import Connection, Lane
 
@@ -27,7 +27,7 @@ class EnqueuingStore:
     async def enqueue(self, jobs: Sequence[NewJob]) -> None:
         if not jobs:
             return
-        if all(job.is_plain for job in jobs):
+        if isinstance(jobs, AlikeJobs) or all(job.is_plain for job in jobs):
             try:
                 return await self._enqueue_plain(jobs)
             except StoreConflict:
@@ -47,6 +47,9 @@ class EnqueuingStore:
         first = jobs[0]
         if len(jobs) == 1:
             await self.lane.fetch("jobs/enqueue_one", **_plain_values(first))
+        elif isinstance(jobs, AlikeJobs):
+            own = [{"id": job_id, "args": args} for job_id, args in zip(jobs.ids, jobs.args, strict=True)]
+            await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))
         elif all(_are_alike(job, first) for job in jobs):
             own = [{"id": job.id, "args": job.args} for job in jobs]
             await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from windlass.errors import StoreError
-from windlass.job import JobId
+from windlass.job import AlikeJobs, JobId
 from windlass.states import State
 from windlass.testing.contract.support import DAY, HOUR, MINUTE, SECOND, Store, ids
 
@@ -122,6 +122,27 @@ async def test_sending_a_batch_again_stores_only_what_was_missing(store: Store) 
 
     [count] = await store.stores.jobs.counts()
     assert count.jobs == 2
+
+
+async def test_jobs_that_are_alike_are_stored_each_with_its_own_arguments_and_once(store: Store) -> None:
+    """ENG-018: what arrived before only its reply was lost stays as it is."""
+    first = store.new_job(is_plain=True, priority=3)
+    alike = AlikeJobs(
+        first, [first.id, *(JobId(store.new_id()) for _ in range(2))], ['{"n":1}', '{"n":2}', '{"n":3}']
+    )
+    await store.stores.enqueuing.enqueue(alike[:2])
+    before = [await store.job(job_id) for job_id in alike.ids[:2]]
+    store.later(MINUTE)
+
+    await store.stores.enqueuing.enqueue(alike)
+
+    stored = [await store.job(job_id) for job_id in alike.ids]
+    assert [(job.args, job.priority, job.kind) for job in stored] == [
+        ({"n": 1}, 3, first.kind),
+        ({"n": 2}, 3, first.kind),
+        ({"n": 3}, 3, first.kind),
+    ]
+    assert stored[:2] == before
 
 
 async def test_a_batch_with_a_bad_job_is_refused_whole(store: Store) -> None:
