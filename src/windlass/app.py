@@ -371,9 +371,9 @@ class Windlass:
             # What was open before a fork belongs to the parent: it is forgotten, not closed.
             self._open, self._pid = weakref.WeakKeyDictionary(), os.getpid()
         loop = asyncio.get_running_loop()
-        if loop not in self._open:
-            self._open[loop] = self._make()
-        return self._open[loop]
+        if (held := self._open.get(loop)) is None:
+            held = self._open[loop] = self._make()
+        return held
 
     def completions(self) -> Completions:
         """Make transactions in which handlers complete their jobs; use `ctx.transaction()`."""

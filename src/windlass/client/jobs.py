@@ -82,7 +82,8 @@ class Jobs:
     ) -> JobHandle[Any]:
         """Store one job outside of any transaction of the caller's."""
         job = self.builder.build(spec, args_text, options)
-        await self.add_routes([(job.queue, spec)])
+        if job.queue != spec.queue:
+            await self.add_routes([(job.queue, spec)])
         if spec.promoted:
             await self.promoted.require([spec])
         if job.is_keyed:
