@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -18,17 +19,38 @@ from windlass.testing import PrivatePostgres
 os.environ.pop("COLUMNS", None)
 
 TIDYING_SECONDS = 120
-"""A test that hung may hang once more while it is tidied away, and its own alarm has rung by then."""
+"""How long a test may take to clear up after its alarm has rung, and its fixtures after it."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End the process, and tell where it stood, when a test hangs for good: no run may wait for ever.
+
+    Its alarm rings once, and what it interrupts may wait again, for a thread or a task that never ends.
+    """
+    with _at_most(_seconds_of(item) + TIDYING_SECONDS):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown() -> Generator[None, object, object]:
-    """End the process, and tell where it stood, when tidying up does not end: no run may wait for ever."""
-    faulthandler.dump_traceback_later(TIDYING_SECONDS, exit=True, file=sys.__stderr__ or 2)
-    try:
+    """The same for fixtures: a failure has ended the watch."""
+    with _at_most(TIDYING_SECONDS):
         return (yield)
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__ or 2)
+    try:
+        yield
     finally:
         faulthandler.cancel_dump_traceback_later()
+
+
+def _seconds_of(item: pytest.Item) -> float:
+    own = item.get_closest_marker("timeout")
+    return float(own.args[0] if own else item.config.getoption("timeout") or item.config.getini("timeout"))
 
 
 @pytest.hookimpl(wrapper=True)
