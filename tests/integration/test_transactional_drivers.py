@@ -136,13 +136,13 @@ async def test_a_rollback_leaves_nothing(notes: Notes) -> None:
     assert await notes.numbers() == []
 
 
-async def test_a_commit_wakes_a_worker_within_a_second(notes: Notes) -> None:
+async def test_a_commit_wakes_a_worker_that_would_not_look_for_a_minute(notes: Notes) -> None:
     async def body(tx: Any) -> None:
         await notes.put(tx, 7)
 
     async with notes.app.working(poll_idle="60s"):
         await notes.driver.transact(notes.url, body)
-        noted = await asyncio.wait_for(notes.noted.get(), timeout=1)
+        noted = await asyncio.wait_for(notes.noted.get(), timeout=20)
 
     assert noted == 7
 
@@ -400,6 +400,6 @@ async def test_a_session_on_somebody_elses_connection_announces_by_the_commit(po
 
     async with app.working(poll_idle="60s"):
         await asyncio.to_thread(store)
-        await asyncio.wait_for(ran.wait(), timeout=1)
+        await asyncio.wait_for(ran.wait(), timeout=20)
     await asyncio.to_thread(app.close_sync)
     await app.close()
