@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -117,6 +118,22 @@ async def test_two_connections_to_one_sqlite_file_see_each_other(tmp_path: objec
     assert (await reader.job(job_id)).id == job_id
     await first.close()
     await second.close()
+
+
+async def test_the_first_read_of_a_sqlite_file_may_come_from_within_a_transaction(tmp_path: Path) -> None:
+    """It opens a connection of its own, which must not wait for the writer that waits for it."""
+    url = f"sqlite:///{tmp_path}/jobs.db"
+    before = open_database(url)
+    await migrate(before)
+    await before.close()
+    database = open_database(url)
+    lane = database.lane("test")
+
+    async with lane.transaction():
+        found = await asyncio.wait_for(lane.fetch("jobs/counts"), timeout=20)
+    await database.close()
+
+    assert found == []
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)

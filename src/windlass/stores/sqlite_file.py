@@ -141,8 +141,10 @@ class SqliteFile:
             self.path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
         )
         connection.row_factory = sqlite3.Row
-        with self._locked():
-            connection.execute("PRAGMA journal_mode = WAL")
+        # Asked first: our own writer may be in a transaction, whose owner waits for what is to be read here.
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            with self._locked():
+                connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA cache_size = -16000")
@@ -279,7 +281,8 @@ class FileLock:
 
     def acquire(self) -> None:
         """Wait for the lock; raises StoreBusy after five seconds."""
-        self._thread_lock.acquire()
+        if not self._thread_lock.acquire(timeout=BUSY_SECONDS):
+            raise StoreBusy(f"this process held {self._path} for more than {BUSY_SECONDS:g} s")
         try:
             if self._descriptor is None:
                 Path(self._path).parent.mkdir(parents=True, exist_ok=True)
