@@ -47,6 +47,7 @@ MAY_CATCH_EVERYTHING = {
     "classify.py",  # reads attributes of exceptions that users wrote
     "error_text.py",  # calls their __str__
     "stores/sqlite_file.py",  # carries what happened in its thread to the one who waits
+    "client/coalescer.py",  # likewise, from the task that sends for several callers
     "worker/worker.py",  # likewise
 }
 
