@@ -44,8 +44,8 @@ class Terminated(SystemExit):
     """The worker wants this process to end; raised in the handler, so that it can clean up."""
 
 
-def main(descriptor: int) -> None:
-    """Serve the worker at the other end of this socket."""
+def main(descriptor: int, *modules: str) -> None:
+    """Serve the worker at the other end of this socket, after importing what it will ask for."""
     _die_with_the_worker()
     ending = Termination()
     signal.signal(signal.SIGTERM, ending.ask)
@@ -58,6 +58,10 @@ def main(descriptor: int) -> None:
     # Reads beside the handler, because only so is a worker that has died noticed on every system.
     threading.Thread(target=_read, args=(raw, channel, tasks), name="windlass-channel", daemon=True).start()
     try:
+        for module in modules:
+            # What cannot be imported fails again for the attempt that needs it, and is told there.
+            with suppress(Exception):
+                importlib.import_module(module)
         while True:
             channel.say(_report(tasks.get(), channel, ending))
     except (Terminated, OSError):

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ from windlass.env import Env
 from windlass.errors import InvalidSettings
 from windlass.handler import Handler
 from windlass.job_logs import job_level
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome
+from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released
 from windlass.records import Measured
 from windlass.registry import HandlerSpec
 from windlass.worker.desk import Services, WorkerDesk
@@ -42,7 +43,7 @@ _CHUNK = 65_536
 
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from windlass.worker.process_child import main; main(int(sys.argv[1]))"
+    "from windlass.worker.process_child import main; main(int(sys.argv[1]), *sys.argv[3:])"
 )
 
 
@@ -99,7 +100,7 @@ class ProcessLimits:
 class ProcessPool:
     """Warm processes, started when they are first needed; every method may be called from any thread.
 
-    There are never more of them than attempts have run at the same time.
+    There are never more of them than attempts have run at the same time, besides those that are being ended.
     """
 
     def __init__(
@@ -191,13 +192,23 @@ class ProcessPool:
         with self._lock:
             return self._idle.pop() if self._idle else None
 
-    def _started(self) -> Child:
+    def _started(self, *modules: str) -> Child:
         with self._lock:
             if self._is_closed:
                 raise OSError("the worker leaves, no more processes are started")
-            child = Child()
+            child = Child(*modules)
             self._children.add(child)
             return child
+
+    def _make_another_ready(self, running: Running) -> None:
+        """Start the next process while this attempt's is given time to end: whoever gets its slot need not wait."""
+        function = running.spec.function
+        assert function is not None
+        # Without one, the next attempt starts its own, or tells why it cannot.
+        with suppress(OSError):
+            child = self._started(function.__module__)
+            with self._lock:
+                self._idle.append(child)
 
     def _wait_for(self, child: Child, running: Running) -> Report | None:
         """The report of an attempt; None if its process ended without one, by itself or because it had to."""
@@ -234,6 +245,8 @@ class ProcessPool:
                 kill_at = now + KILL_AFTER
                 child.measure()
                 child.signal(signal.SIGTERM)
+                if not isinstance(running.stop_outcome, Released):
+                    self._make_another_ready(running)
 
     def _forget(self, child: Child) -> None:
         child.end()
@@ -242,9 +255,9 @@ class ProcessPool:
 
 
 class Child:
-    """One process, and the channel to it."""
+    """One process, and the channel to it; it imports the modules before it is given anything."""
 
-    def __init__(self) -> None:
+    def __init__(self, *modules: str) -> None:
         self.served, self.has_begun = 0, False
         self.cpu_before = 0.0
         self.measured: Measured | None = None
@@ -254,7 +267,7 @@ class Child:
         self._unpacking = Unpacking()
         with theirs:
             try:
-                self._process = _start(theirs)
+                self._process = _start(theirs, modules)
             except BaseException:
                 self._channel.close()
                 raise
@@ -356,9 +369,9 @@ class Child:
         return Crashed(worker, told=f"the handler's process {self._process.pid} {how}", was_alone=True)
 
 
-def _start(channel: socket.socket) -> subprocess.Popen[bytes]:
+def _start(channel: socket.socket, modules: Sequence[str]) -> subprocess.Popen[bytes]:
     flags = ["-P", *(f"-W{option}" for option in sys.warnoptions)]
-    told = [str(channel.fileno()), json.dumps([str(folder) for folder in sys.path])]
+    told = [str(channel.fileno()), json.dumps([str(folder) for folder in sys.path]), *modules]
     # A session of its own: Ctrl-C in a terminal is the worker's to answer, and what the handler starts can be
     # ended with it. The program is started afresh: of a worker's threads and locks, nothing may be forked.
     return subprocess.Popen(  # noqa: S603 -- the program is this Python itself
