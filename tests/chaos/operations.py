@@ -296,6 +296,8 @@ NONE = timedelta(0)
 
 WRITING = (
     Operation("enqueuing.enqueue", new(), lambda s, jobs: s.stores.enqueuing.enqueue(jobs)),
+    Operation("enqueuing.enqueue", new(1), lambda s, jobs: s.stores.enqueuing.enqueue(jobs)),
+    Operation("enqueuing.enqueue", new(1), lambda s, jobs: s.stores.enqueuing.enqueue(jobs, hint="here")),
     Operation(
         "enqueuing.enqueue", new(delay=HOUR, tenant="t"), lambda s, jobs: s.stores.enqueuing.enqueue(jobs)
     ),

@@ -165,7 +165,8 @@ def shorten(settings: Settings) -> None:
     watchdog.GRACE = timedelta(seconds=1)
     wakeups.PROBE_EVERY, wakeups.PROBE_TIMEOUT = 2.0, 1.0
     if not settings.get("hints", True):
-        wakeups.PostgresWakeups.send = say_nothing  # type: ignore[method-assign]  # a mute process
+        mute: Any = wakeups.PostgresWakeups
+        mute.send, mute.may_ride = say_nothing, lambda _: False
     patience = float(settings.get("patience", 2))
     postgres.PATIENCE = dict.fromkeys(postgres.PATIENCE, patience)
     # In proportion: who waits for a lock must be told so before its connection is taken for dead.

@@ -95,7 +95,7 @@ async def test_a_cancelled_caller_hears_what_is_not_known_and_holds_nobody_up(ap
 async def test_whatever_storing_raises_each_caller_hears_it_and_the_next_are_stored() -> None:
     stored_together: list[list[str]] = []
 
-    async def store(jobs: Sequence[NewJob]) -> None:
+    async def store(jobs: Sequence[NewJob], hint: str | None) -> None:
         await asyncio.sleep(0.01)
         stored_together.append([job.args for job in jobs])
         if len(jobs) == 2:

@@ -68,8 +68,11 @@ def make_client(
 ) -> Client:
     """Put a client together; `enqueuing` has connections of its own for single jobs that are stored together."""
     coalescer = Coalescer(
-        lambda batch: until_certain(
-            lambda: enqueuing.enqueue(batch), what="enqueue", ids=[job.id for job in batch], env=env
+        lambda batch, hint: until_certain(
+            lambda: enqueuing.enqueue(batch, hint=hint),
+            what="enqueue",
+            ids=[job.id for job in batch],
+            env=env,
         )
     )
     promoted = PromotedFields(stores, registry, builder)

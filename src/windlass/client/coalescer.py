@@ -13,7 +13,7 @@ from windlass.job import NewJob
 MOST_JOBS = 500
 MOST_BYTES = 1 << 20
 
-Store = Callable[[Sequence[NewJob]], Awaitable[None]]
+Store = Callable[[Sequence[NewJob], str | None], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -36,13 +36,18 @@ class Coalescer:
         self._sender: asyncio.Task[None] | None = None
         self._over: asyncio.Event | None = None
 
-    async def enqueue(self, job: NewJob) -> None:
-        """Store one job; returns when it is committed.
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is under way, so that the next job is sent at once and alone."""
+        return self._first is None and self._sender is None
+
+    async def enqueue(self, job: NewJob, hint: str | None = None) -> None:
+        """Store one job; returns when it is committed. Only while it `is_free`, a hint goes out with the commit.
 
         Cancelled after sending, the job may exist: OutcomeUnknown carries its id as the cause of the cancellation.
         """
-        if self._first is None and self._sender is None:
-            return await self._send_first(job)
+        if self.is_free:
+            return await self._send_first(job, hint)
         waiting = _Waiting(job, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         try:
@@ -61,11 +66,11 @@ class Coalescer:
         while self._sender is not None:
             await asyncio.shield(self._sender)
 
-    async def _send_first(self, job: NewJob) -> None:
+    async def _send_first(self, job: NewJob, hint: str | None) -> None:
         """Without a task and a future, which take longer than the rest of what is done here for one job."""
         self._first = job
         try:
-            await self._store([job])
+            await self._store([job], hint)
         except asyncio.CancelledError as cancelled:
             raise cancelled from OutcomeUnknown("enqueue", [job.id])
         finally:
@@ -101,7 +106,7 @@ class Coalescer:
 
     async def _send_batch(self, batch: list[_Waiting]) -> None:
         try:
-            await self._store([waiting.job for waiting in batch])
+            await self._store([waiting.job for waiting in batch], None)
         except (StoreUnavailable, StoreBusy, OutcomeUnknown) as error:
             _fail(batch, error)
         except QuotaExceeded as error:

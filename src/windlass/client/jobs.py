@@ -88,12 +88,14 @@ class Jobs:
             await self.promoted.require([spec])
         if job.is_keyed:
             [stored] = await self._certainly_keyed([job])
-            handle = self.handle(spec, stored.id, stored.is_new)
+            self.announce([job])
+            return self.handle(spec, stored.id, stored.is_new)
+        if job.is_plain and self.coalescer.is_free and self.wakeups.may_ride():
+            await self.coalescer.enqueue(job, queue_hint(job.queue))
         else:
             await self.coalescer.enqueue(job)
-            handle = self.handle(spec, job.id)
-        self.announce([job])
-        return handle
+            self.announce([job])
+        return self.handle(spec, job.id)
 
     async def enqueue_by_name(
         self, kind: str, args: Mapping[str, Any] | None = None, options: JobOptions = NO_OPTIONS

@@ -47,8 +47,11 @@ from windlass.stores.schedules_contract import Schedules as Schedules
 class Enqueuing(Protocol):
     """Storing new jobs."""
 
-    async def enqueue(self, jobs: Sequence[NewJob]) -> None:
-        """Store jobs without keys, all or none; sending the same ones again changes nothing."""
+    async def enqueue(self, jobs: Sequence[NewJob], *, hint: str | None = None) -> None:
+        """Store jobs without keys, all or none; sending the same ones again changes nothing.
+
+        A hint goes out with the commit of a single plain job, where the database has a way for that.
+        """
         ...
 
     async def enqueue_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:

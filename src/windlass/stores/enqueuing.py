@@ -24,12 +24,12 @@ class EnqueuingStore:
 
     lane: Lane
 
-    async def enqueue(self, jobs: Sequence[NewJob]) -> None:
+    async def enqueue(self, jobs: Sequence[NewJob], *, hint: str | None = None) -> None:
         if not jobs:
             return
         if isinstance(jobs, AlikeJobs) or all(job.is_plain for job in jobs):
             try:
-                return await self._enqueue_plain(jobs)
+                return await self._enqueue_plain(jobs, hint)
             except StoreConflict:
                 # An id is there already: an earlier sending arrived, and only its reply was lost.
                 pass
@@ -43,9 +43,11 @@ class EnqueuingStore:
             if waits:
                 await signals.expect(connection, waits)
 
-    async def _enqueue_plain(self, jobs: Sequence[NewJob]) -> None:
+    async def _enqueue_plain(self, jobs: Sequence[NewJob], hint: str | None) -> None:
         first = jobs[0]
-        if len(jobs) == 1:
+        if len(jobs) == 1 and hint is not None:
+            await self.lane.fetch("jobs/enqueue_and_tell", hint=hint, **_plain_values(first))
+        elif len(jobs) == 1:
             await self.lane.fetch("jobs/enqueue_one", **_plain_values(first))
         elif isinstance(jobs, AlikeJobs):
             own = [{"id": job_id, "args": args} for job_id, args in zip(jobs.ids, jobs.args, strict=True)]

@@ -51,6 +51,13 @@ class Wakeups(Protocol):
         """Whether hints can be heard here at all."""
         ...
 
+    def may_ride(self) -> bool:
+        """Whether the next hint may go out with the commit it is about; who is told so lets it.
+
+        That is quickest, but such commits wait for one another, so it is for who had nothing to tell for a while.
+        """
+        ...
+
     def send(self, *hints: str) -> None:
         """Pass hints on in the background; never waits and never fails."""
         ...

@@ -18,6 +18,7 @@ CHANNEL = "windlass"
 PROBE_EVERY = 30.0
 PROBE_TIMEOUT = 5.0
 SEND_EVERY = 0.02
+RIDE_EVERY = 0.025
 
 # The driver calls it an internal error when a session is used that the server has just ended.
 LISTENING_ERRORS = (
@@ -34,17 +35,24 @@ class PostgresWakeups:
     """Sends on a connection of its own, and listens on another that checks itself.
 
     A hint of one name goes out at most fifty times a second: a notification inside every transaction would make
-    commits wait for one another.
+    commits wait for one another. Only the first after a while rides with its own.
     """
 
     def __init__(self, lane: Lane, connect: Callable[[], Awaitable[Any]] | None, env: Env) -> None:
         self._lane, self._connect, self._env = lane, connect, env
         self._waiting: set[str] = set()
         self._sender: asyncio.Task[None] | None = None
+        self._last_at = 0.0
 
     @property
     def can_listen(self) -> bool:
         return self._connect is not None
+
+    def may_ride(self) -> bool:
+        if self._waiting or self._env.monotonic() < self._last_at + RIDE_EVERY:
+            return False
+        self._last_at = self._env.monotonic()
+        return True
 
     def send(self, *hints: str) -> None:
         self._waiting.update(hints)
@@ -102,4 +110,5 @@ class PostgresWakeups:
             # A hint that cannot be sent is no loss: workers poll.
             with suppress(StoreError):
                 await self._lane.fetch_each("wakeups/notify", [{"hint": hint} for hint in sorted(hints)])
+            self._last_at = self._env.monotonic()
             await self._env.sleep(SEND_EVERY)

@@ -27,6 +27,9 @@ class SqliteWakeups:
     def can_listen(self) -> bool:
         return True
 
+    def may_ride(self) -> bool:
+        return False
+
     def send(self, *hints: str) -> None:
         with _lock:
             listeners = list(_listeners.get(self._path, ()))

@@ -1,0 +1,94 @@
+"""Which session tells of a new job: its own with the commit after a quiet while, another one for those in a row."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from windlass import Windlass
+from windlass.testing import PrivatePostgres
+from windlass.wakeups.contract import queue_hint
+from windlass.wakeups.postgres import CHANNEL, RIDE_EVERY
+
+DATABASE = "postgres_wakeups"
+Heard = list[tuple[int, str]]
+
+
+@pytest.fixture
+async def app(postgres_server: PrivatePostgres) -> AsyncIterator[Windlass]:
+    postgres_server.drop_database(DATABASE)
+    postgres_server.create_database(DATABASE)
+    app = Windlass(postgres_server.url(DATABASE))
+    app.declare("note")
+    await app.connections.migrate()
+    # The connections are made, and what they were made for is told.
+    await app.jobs.enqueue_by_name("note")
+    await asyncio.sleep(4 * RIDE_EVERY)
+    yield app
+    await app.close()
+
+
+@pytest.fixture
+async def heard(app: Windlass) -> AsyncIterator[Heard]:
+    """Hints as they arrive, each with the session that sent it."""
+    told: Heard = []
+    listening = await asyncpg.connect(app.url)
+    await listening.add_listener(CHANNEL, lambda _, pid, __, hint: told.append((pid, str(hint))))
+    yield told
+    await listening.close()
+
+
+async def sessions(app: Windlass) -> dict[int, str]:
+    """The last statement of every session."""
+    connection = await asyncpg.connect(app.url)
+    found = await connection.fetch(
+        "SELECT pid, query FROM pg_stat_activity WHERE application_name = 'windlass'"
+    )
+    await connection.close()
+    return {row["pid"]: row["query"] for row in found}
+
+
+async def until(heard: Heard, hints: int) -> None:
+    async with asyncio.timeout(20):
+        while len(heard) < hints:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_job_after_a_quiet_while_is_told_of_by_its_own_commit(app: Windlass, heard: Heard) -> None:
+    await app.jobs.enqueue_by_name("note")
+    await until(heard, 1)
+
+    [(pid, hint)] = heard
+    assert hint == queue_hint("default")
+    assert (await sessions(app))[pid].startswith("INSERT INTO windlass.jobs")
+
+
+async def test_jobs_in_a_row_are_told_of_by_another_session(app: Windlass, heard: Heard) -> None:
+    for _ in range(5):
+        await app.jobs.enqueue_by_name("note")
+    await until(heard, 2)
+
+    of_the_first, *of_the_others = [pid for pid, _ in heard]
+    assert of_the_first not in of_the_others
+    assert {hint for _, hint in heard} == {queue_hint("default")}
+
+
+async def test_a_job_that_is_not_stored_is_not_told_of(app: Windlass, heard: Heard) -> None:
+    await app.jobs.enqueue_by_name("note")
+    await until(heard, 1)
+    await asyncio.sleep(4 * RIDE_EVERY)
+    connection = await asyncpg.connect(app.url)
+    await connection.execute("ALTER TABLE windlass.jobs ADD CONSTRAINT nothing_new CHECK (FALSE) NOT VALID")
+
+    with pytest.raises(Exception, match="nothing_new"):
+        await app.jobs.enqueue_by_name("note")
+    await connection.execute("ALTER TABLE windlass.jobs DROP CONSTRAINT nothing_new")
+    await asyncio.sleep(4 * RIDE_EVERY)
+    await app.jobs.enqueue_by_name("note")
+    await until(heard, 2)
+    await connection.close()
+
+    assert len(heard) == 2
