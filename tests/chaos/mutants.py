@@ -173,7 +173,7 @@ async def once_and_believe_the_best(act: Any, **_: Any) -> Any:
         return []
 
 
-async def again_with_other_ids(self: client_jobs.Jobs, jobs: Any) -> None:
+async def again_with_other_ids(self: client_jobs.Jobs, jobs: Any, ids: Any) -> None:
     while True:
         try:
             return await self.stores.enqueuing.enqueue(jobs)
