@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import suppress
 
 
@@ -11,12 +12,13 @@ class Bell:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
         self._event = asyncio.Event()
         self._is_ringing = False
 
     def attach(self) -> None:
         """Belong to the loop that runs now."""
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         if self._is_ringing:
             self._event.set()
 
@@ -26,7 +28,9 @@ class Bell:
             return
         self._is_ringing = True
         loop = self._loop
-        if loop is not None:
+        if threading.get_ident() == self._thread:
+            self._event.set()
+        elif loop is not None:
             # The loop may have closed while a handler was still at work; then nobody waits any more.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._event.set)
