@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from windlass.client.building import Builder
 from windlass.client.client import Client, make_client
+from windlass.client.coalescer import MOST_SENDERS
 from windlass.env import Env
 from windlass.handle import Lookup
 from windlass.registry import Registry
@@ -87,7 +88,7 @@ class Opening:
 
         client = make_client(
             connections.stores_when(ready, "general", size=self.size),
-            connections.stores_when(ready, "enqueue").enqueuing,
+            connections.stores_when(ready, "enqueue", size=MOST_SENDERS).enqueuing,
             connections.wakeups,
             registry=self.registry,
             builder=self.builder,

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from windlass import Windlass
-from windlass.client.coalescer import Coalescer
+from windlass.client.coalescer import MANY, Coalescer
 from windlass.errors import OutcomeUnknown
 from windlass.job import JobId, NewJob
 from windlass.testing import PrivatePostgres
@@ -113,6 +113,58 @@ async def test_whatever_storing_raises_each_caller_hears_it_and_the_next_are_sto
     await coalescer.enqueue(NewJob(JobId(uuid4()), "note", "default", "4"))
 
     assert stored_together == [["1"], ["2", "3"], ["4"]]
+
+
+@pytest.mark.parametrize(
+    ("callers", "under_way"), [(MANY, [1]), (MANY + 1, [1, MANY]), (101, [1, 50]), (2001, [1, 500])]
+)
+async def test_many_callers_are_stored_while_others_still_are(callers: int, under_way: list[int]) -> None:
+    begun: list[int] = []
+    done: list[str] = []
+    may_end = asyncio.Event()
+
+    async def store(jobs: Sequence[NewJob], hint: str | None) -> None:
+        begun.append(len(jobs))
+        await may_end.wait()
+        done.extend(job.args for job in jobs)
+
+    coalescer = Coalescer(store)
+    calls = [
+        asyncio.create_task(coalescer.enqueue(NewJob(JobId(uuid4()), "note", "default", str(n))))
+        for n in range(callers)
+    ]
+    await started(*calls)
+    assert begun == under_way
+    may_end.set()
+    await asyncio.gather(*calls)
+    await coalescer.close()
+
+    assert sorted(map(int, done)) == list(range(callers))
+    assert coalescer.is_free
+
+
+async def test_two_groups_of_callers_are_stored_in_turns() -> None:
+    """Each group hands in its next jobs while the database is at work for the other."""
+    under_way, together, sizes = 0, [], []
+
+    async def store(jobs: Sequence[NewJob], hint: str | None) -> None:
+        nonlocal under_way
+        under_way += 1
+        together.append(under_way)
+        sizes.append(len(jobs))
+        await asyncio.sleep(0.02)
+        under_way -= 1
+
+    async def caller() -> None:
+        for _ in range(20):
+            await coalescer.enqueue(NewJob(JobId(uuid4()), "note", "default", "{}"))
+
+    coalescer = Coalescer(store)
+    await asyncio.gather(*(caller() for _ in range(100)))
+
+    assert sum(sizes) == 2000
+    assert max(together) == 2
+    assert sizes.count(50) > 20
 
 
 async def test_closing_waits_for_the_one_that_is_being_stored(app: Windlass) -> None:

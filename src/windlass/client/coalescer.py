@@ -6,12 +6,16 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from windlass.errors import OutcomeUnknown, QuotaExceeded, StoreBusy, StoreError, StoreUnavailable
 from windlass.job import NewJob
 
 MOST_JOBS = 500
 MOST_BYTES = 1 << 20
+MANY = 32
+"""So many that wait are sent although others are still under way; twice as many are sent in two halves."""
+MOST_SENDERS = 2
 
 Store = Callable[[Sequence[NewJob], str | None], Awaitable[None]]
 
@@ -25,21 +29,22 @@ class _Waiting:
 class Coalescer:
     """Sends at once when nothing is under way; what arrives meanwhile goes together next.
 
-    Whoever comes first sends for himself. Batches are sent by a task of our own: a caller that is cancelled takes his
-    job back if it was not sent yet, and never anybody else's.
+    Whoever comes first sends for himself. Batches are sent by tasks of our own: a caller that is cancelled takes his
+    job back if it was not sent yet, and never anybody else's. Many callers fall into two groups, so that the database
+    stores the jobs of one group while those of the other are made.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: deque[_Waiting] = deque()
         self._first: NewJob | None = None
-        self._sender: asyncio.Task[None] | None = None
+        self._senders: set[asyncio.Task[None]] = set()
         self._over: asyncio.Event | None = None
 
     @property
     def is_free(self) -> bool:
         """Whether nothing is under way, so that the next job is sent at once and alone."""
-        return self._first is None and self._sender is None
+        return self._first is None and not self._senders
 
     async def enqueue(self, job: NewJob, hint: str | None = None) -> None:
         """Store one job; returns when it is committed. Only while it `is_free`, a hint goes out with the commit.
@@ -50,6 +55,8 @@ class Coalescer:
             return await self._send_first(job, hint)
         waiting = _Waiting(job, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
+        if len(self._waiting) == MANY:
+            self._start_sender()
         try:
             await waiting.stored
         except asyncio.CancelledError as cancelled:
@@ -63,8 +70,8 @@ class Coalescer:
         while self._first is not None:
             self._over = self._over or asyncio.Event()
             await self._over.wait()
-        while self._sender is not None:
-            await asyncio.shield(self._sender)
+        while self._senders:
+            await asyncio.wait(self._senders)
 
     async def _send_first(self, job: NewJob, hint: str | None) -> None:
         """Without a task and a future, which take longer than the rest of what is done here for one job."""
@@ -76,10 +83,14 @@ class Coalescer:
         finally:
             self._first = None
             if self._waiting:
-                self._sender = asyncio.get_running_loop().create_task(self._send())
+                self._start_sender()
             if self._over is not None:
                 self._over.set()
                 self._over = None
+
+    def _start_sender(self) -> None:
+        if len(self._senders) < MOST_SENDERS:
+            self._senders.add(asyncio.get_running_loop().create_task(self._send()))
 
     async def _send(self) -> None:
         try:
@@ -93,12 +104,14 @@ class Coalescer:
                         if not waiting.stored.done():
                             waiting.stored.set_exception(error)
         finally:
-            self._sender = None
+            # Not when the task is over, which is later: who comes in between would count on it.
+            self._senders.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     def _next_batch(self) -> list[_Waiting]:
         batch: list[_Waiting] = []
-        size = 0
-        while self._waiting and len(batch) < MOST_JOBS and size < MOST_BYTES:
+        size, number = 0, len(self._waiting)
+        most = MOST_JOBS if number < 2 * MANY else min(MOST_JOBS, (number + 1) // 2)
+        while self._waiting and len(batch) < most and size < MOST_BYTES:
             waiting = self._waiting.popleft()
             size += len(waiting.job.args)
             batch.append(waiting)
