@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -121,6 +122,31 @@ async def test_a_time_limit_kills_and_the_slot_is_used_again(
     assert "0.5 s" in job.error["message"]
     assert is_gone(int((tmp_path / "pid").read_text()))
     assert (tmp_path / "pid.cleaned").exists() is (kind == "spin")
+
+
+async def test_the_next_process_is_started_while_the_last_one_is_being_ended(
+    jobs: ModuleType, tmp_path: Path
+) -> None:
+    async with jobs.app.working(concurrency=1):
+        await jobs.refuse_to_end.enqueue(path=str(tmp_path / "pid"))
+        await eventually((tmp_path / "pid").exists, within=20)
+
+        await eventually(lambda: len(processes_of_handlers()) == 2, within=20)
+        assert int((tmp_path / "pid").read_text()) in processes_of_handlers()
+
+        await eventually(lambda: len(processes_of_handlers()) == 1, within=20)
+        _, pid = await (await jobs.add.enqueue(a=1)).result(timeout=20)
+        assert processes_of_handlers() == {pid}
+
+
+def processes_of_handlers() -> set[int]:
+    found = set()
+    for child in psutil.Process().children():
+        # It may end while we look.
+        with suppress(psutil.Error):
+            if "process_child" in " ".join(child.cmdline()):
+                found.add(child.pid)
+    return found
 
 
 async def test_a_slow_import_is_not_taken_from_the_handlers_time(
