@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
-from windlass import Windlass
+from windlass import State, Windlass
 from windlass.testing import PrivatePostgres
 from windlass.wakeups.contract import queue_hint
 from windlass.wakeups.postgres import CHANNEL, RIDE_EVERY
@@ -74,6 +75,27 @@ async def test_jobs_in_a_row_are_told_of_by_another_session(app: Windlass, heard
     of_the_first, *of_the_others = [pid for pid, _ in heard]
     assert of_the_first not in of_the_others
     assert {hint for _, hint in heard} == {queue_hint("default")}
+
+
+async def test_a_job_is_stored_where_notifications_are_refused(app: Windlass) -> None:
+    owner = await asyncpg.connect(app.url)
+    await owner.execute("""
+        DROP ROLE IF EXISTS quiet;
+        CREATE ROLE quiet LOGIN;
+        GRANT USAGE ON SCHEMA windlass TO quiet;
+        GRANT ALL ON ALL TABLES IN SCHEMA windlass TO quiet;
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA windlass TO quiet;
+        REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC;
+    """)
+    parts = urlsplit(app.url)
+    quiet = Windlass(parts._replace(netloc=f"quiet@{parts.netloc.rpartition('@')[2]}").geturl())
+    quiet.declare("note")
+
+    job = await quiet.jobs.enqueue_by_name("note")
+
+    assert (await app.jobs.get(job.id)).state is State.AVAILABLE
+    await quiet.close()
+    await owner.close()
 
 
 async def test_a_job_that_is_not_stored_is_not_told_of(app: Windlass, heard: Heard) -> None:

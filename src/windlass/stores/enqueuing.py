@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from windlass.errors import IdempotencyMismatch, StoreBusy, StoreConflict
+from windlass.errors import IdempotencyMismatch, StoreBusy, StoreConflict, StoreError, StoreUnavailable
 from windlass.job import AlikeJobs, JobId, NewJob, Stored
 from windlass.stores import quotas, rows, signals
 from windlass.stores.database import Connection, Lane
@@ -45,10 +45,8 @@ class EnqueuingStore:
 
     async def _enqueue_plain(self, jobs: Sequence[NewJob], hint: str | None) -> None:
         first = jobs[0]
-        if len(jobs) == 1 and hint is not None:
-            await self.lane.fetch("jobs/enqueue_and_tell", hint=hint, **_plain_values(first))
-        elif len(jobs) == 1:
-            await self.lane.fetch("jobs/enqueue_one", **_plain_values(first))
+        if len(jobs) == 1:
+            await self._enqueue_one(_plain_values(first), hint)
         elif isinstance(jobs, AlikeJobs):
             own = [{"id": job_id, "args": args} for job_id, args in zip(jobs.ids, jobs.args, strict=True)]
             await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))
@@ -57,6 +55,18 @@ class EnqueuingStore:
             await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))
         else:
             await self.lane.fetch_each("jobs/enqueue_plain", [_plain_values(job) for job in jobs])
+
+    async def _enqueue_one(self, values: dict[str, Any], hint: str | None) -> None:
+        if hint is not None:
+            try:
+                await self.lane.fetch("jobs/enqueue_and_tell", hint=hint, **values)
+                return
+            except (StoreConflict, StoreBusy, StoreUnavailable):
+                raise
+            except StoreError:
+                # It may be the hint that was refused: its queue is full, or this role may not notify.
+                pass
+        await self.lane.fetch("jobs/enqueue_one", **values)
 
     async def enqueue_keyed(self, jobs: Sequence[NewJob]) -> list[Stored]:
         for _ in range(_TRIES):
