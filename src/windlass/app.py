@@ -64,7 +64,7 @@ from windlass.handler import (
 )
 from windlass.limits import Limit, Rate, queue_limits
 from windlass.logs import log_event
-from windlass.opening import Also, Noun, Open, Opening, started_or_ended
+from windlass.opening import Also, Noun, Open, Opening, leave_to_parent, started_or_ended
 from windlass.options import JobOptions
 from windlass.profile import DEFAULT, Profile
 from windlass.promotion import Promoted
@@ -368,7 +368,7 @@ class Windlass:
     def here(self) -> Open:
         """What the running event loop has open."""
         if self._pid != os.getpid():
-            # What was open before a fork belongs to the parent: it is forgotten, not closed.
+            leave_to_parent(self._open)
             self._open, self._pid = weakref.WeakKeyDictionary(), os.getpid()
         loop = asyncio.get_running_loop()
         if (held := self._open.get(loop)) is None:

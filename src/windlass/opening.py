@@ -21,6 +21,14 @@ T = TypeVar("T")
 Also = Callable[["Connections"], Awaitable[None]]
 
 
+_inherited: list[object] = []
+
+
+def leave_to_parent(opened: object) -> None:
+    """Forget what was open before a fork: it is not closed, nor disposed of, which drivers would complain about."""
+    _inherited.append(opened)
+
+
 @dataclass
 class Open:
     """What one event loop has open."""
