@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from windlass.allowance import Claimed
-from windlass.errors import StoreBusy
+from windlass.errors import StoreBusy, StoreUnavailable
 from windlass.fingerprints import fingerprint
 from windlass.job import Claim, JobId
 from windlass.outcome import ErrorInfo
@@ -79,6 +79,22 @@ class ClaimStore:
         suspects: int,
     ) -> Claimed:
         asked = Asked(worker, claim_id, suspects)
+        try:
+            return await self._claim_limited(limited, plain, asked, limit=limit, limited_limit=limited_limit)
+        except StoreUnavailable as error:
+            # That the last transaction was not sent says nothing of those before it, which may have claimed something.
+            error.was_sent = True
+            raise
+
+    async def _claim_limited(
+        self,
+        limited: Sequence[Wanted],
+        plain: Sequence[Wanted],
+        asked: Asked,
+        *,
+        limit: int,
+        limited_limit: int,
+    ) -> Claimed:
         if all(pair.fair is None for pair in (*limited, *plain)):
             return await claim_limited(
                 self.lane, limited, plain, asked, limit=limit, limited_limit=limited_limit
