@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import itertools
 import json
 import os
 import random
@@ -25,6 +26,7 @@ from typing import Any, Protocol
 # An application knows its own settings; these come from the harness.
 URL = os.environ.get("BENCH_URL", "")
 FOLDER = Path(os.environ.get("BENCH_METER", "."))
+EVERY = int(os.environ.get("BENCH_EVERY", "1"))
 BATCH = 1000
 
 
@@ -48,10 +50,11 @@ class AnyClient(Protocol):
 class Meter:
     """Tells the harness, through files, how many jobs were handled and when.
 
-    With `every` above one, only each so many-th job is told: the harness asks the database about the last ones.
+    With `every` above one, only each so many-th job is told: the harness asks the store about the last ones.
+    The harness gives everybody the same number, so only who cannot do with it has one of its own.
     """
 
-    def __init__(self, every: int = 1) -> None:
+    def __init__(self, every: int = EVERY) -> None:
         self._every = every
         os.register_at_fork(after_in_child=self._forget)
         self._forget()
@@ -60,9 +63,9 @@ class Meter:
         """What every measured handler does, and all it does."""
         if sent:
             self._write("started", struct.pack("<QQ", sent, microseconds()))
-        elif self._every == 1 or self._count % self._every == 0:
+        # One step, so that no thread counts what another has counted.
+        elif next(self._count) % self._every == 0:
             self._write("handled", struct.pack("<Q", microseconds()))
-        self._count += 1
 
     def mark(self) -> None:
         """Tell that so many jobs as a record stands for were taken."""
@@ -74,13 +77,13 @@ class Meter:
 
     def _write(self, kind: str, record: bytes) -> None:
         if kind not in self._files:
-            # The name says how many jobs a record stands for.
-            path = FOLDER / f"{os.getpid()}-{time.monotonic_ns()}.{kind}-{self._every}"
+            # The name says how many jobs a record stands for; threads that come together open the same file.
+            path = FOLDER / f"{os.getpid()}.{kind}-{self._every}"
             self._files[kind] = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
         os.write(self._files[kind], record)
 
     def _forget(self) -> None:
-        self._count, self._files = 0, dict[str, int]()
+        self._count, self._files = itertools.count(), dict[str, int]()
 
 
 def microseconds() -> int:

@@ -27,6 +27,24 @@ CHARTS = {
     ),
 }
 NOTHING = "–"
+PROMISED = """\
+A ratio is the median of the ratios of the rounds.
+The two figures of an idle worker were measured once.
+`idle_worker_rss_mb` is the resident memory (RSS) of a Windlass worker's process; pages that it shares count in full."""
+RATES_TOLD = """\
+The median of the rounds, and behind it the lowest and the highest.
+The last column is the processor time of the worker processes, without that of the server: the median of the rounds."""
+LATENCY_TOLD = """\
+p50 / p95 / p99 from the call of enqueue, each the median of the rounds; behind the p50 its lowest and highest round."""
+IDLE_TOLD = """\
+Measured once, after the rounds, with the workers of all of them running at the same time.
+Memory is the proportional share (PSS) of all processes of a worker.
+A page that several processes have is divided among them, also among those of different contestants.
+Processor time is counted for each process in steps of 10 ms, so that a little cannot be told from nothing."""
+GROWTH_TOLD = """\
+Windlass on PostgreSQL, draining a backlog, in rounds after all others: the median, the lowest and the highest.
+Handlers in processes run four at a time, all others a hundred.
+Of the jobs of which one in ten fails, each has one attempt: who fails is dead at once, and no retry is measured."""
 SHORT = "**This was a short run, made to see that everything works: its figures mean nothing.**"
 
 
@@ -65,8 +83,15 @@ def _setting(made: Report) -> str:
             f"Python {machine['python']}.",
             f"{machine['postgres']}: {postgres}; all else by default.",
             f"Redis: {redis}.",
-            "A figure is the median of the rounds, with the lowest and the highest behind it.",
+            *(_earlier(one) for one in made.get("earlier", ()) if one.get("workloads")),
         ]
+    )
+
+
+def _earlier(one: dict[str, Any]) -> str:
+    return (
+        f"Of a run of {one['made']['at'][:10]} in {one['settings']['rounds']} rounds, at commit "
+        f"`{one['machine']['commit']}`: {'; '.join(one['workloads'])}."
     )
 
 
@@ -79,18 +104,35 @@ def _ratios(made: Report) -> str:
         value = made["ratios"][name]
         verdict = "not measured" if value is None else "**no**" if name in missed else "yes"
         rows.append((f"`{name}`", NOTHING if value is None else str(value), limit, verdict))
-    return "## What is promised\n\n" + _table(("figure", "measured", "promised", "kept"), rows)
+    return f"## What is promised\n\n{PROMISED}\n\n" + _table(("figure", "measured", "promised", "kept"), rows)
 
 
 def _ahead(made: Report) -> str:
-    rows = [
-        (what, name, f"{times} ×", _gives_up(made, name)) for what, name, times in report.ahead_of_us(made)
-    ]
-    if not rows:
-        return "## Where a peer is ahead\n\nNowhere in this run."
-    return "## Where a peer is ahead\n\nOf Windlass on PostgreSQL, in this run.\n\n" + _table(
-        ("workload", "peer", "as good", "an enqueued job is"), rows
+    on_postgres = report.ahead_of(made, report.OURS, report.is_peer)
+    on_sqlite = report.ahead_of(made, report.OURS_SQLITE, report.is_sqlite_peer)
+    return "\n\n".join(
+        [
+            "## Where a peer is ahead",
+            "Of Windlass on PostgreSQL, all peers that were measured:",
+            _ahead_table(made, on_postgres),
+            "Of Windlass on SQLite, the peers on SQLite that were measured:",
+            _ahead_table(made, on_sqlite),
+        ]
     )
+
+
+def _ahead_table(made: Report, ahead: Sequence[report.Ahead]) -> str:
+    if not ahead:
+        return "nowhere."
+    rows = [(one.what, one.peer, _times(one), _gives_up(made, one.peer)) for one in ahead]
+    return _table(("workload", "peer", "as good", "an enqueued job is"), rows)
+
+
+def _times(one: report.Ahead) -> str:
+    if one.below is None:
+        return f"{one.times} ×"
+    unit = " %" if one.what.endswith("percent") else ""
+    return f"more than {one.times} ×: below {number(one.below)}{unit}"
 
 
 def _gives_up(made: Report, name: str) -> str:
@@ -100,21 +142,21 @@ def _gives_up(made: Report, name: str) -> str:
 def _rates(made: Report) -> str:
     figures, rows = Figures(made), []
     for about in made["contestants"]:
-        cells = [_rate(figures, workload, about["name"]) for workload in RATES]
+        cells = [_ranged(figures, workload, about["name"]) for workload in RATES]
         cpu = figures.median(report.DRAIN, about["name"], "cpu_us_per_job")
         if any(cell != NOTHING for cell in cells):
             rows.append((_titled(about), *cells, NOTHING if cpu is None else number(cpu)))
     if not rows:
         return ""
     heads = ("", *RATES, "CPU µs a job, W3")
-    return "## Jobs a second\n\n" + _table(heads, rows)
+    return f"## Jobs a second\n\n{RATES_TOLD}\n\n" + _table(heads, rows)
 
 
-def _rate(figures: Figures, workload: str, name: str) -> str:
-    values = figures.values(workload, name).values()
+def _ranged(figures: Figures, workload: str, name: str, *path: str) -> str:
+    values = figures.values(workload, name, *path).values()
     if not values:
         return NOTHING
-    median = figures.median(workload, name) or 0
+    median = figures.median(workload, name, *path) or 0
     return f"{number(median)} ({number(min(values))}–{number(max(values))})"
 
 
@@ -126,33 +168,39 @@ def _pictures(made: Report) -> str:
 def _latency(made: Report) -> str:
     figures, rows = Figures(made), []
     for about in made["contestants"]:
-        cells = [
-            " / ".join(
-                _median(figures, report.LATENCY, about["name"], kind, cut) for cut in ("p50", "p95", "p99")
-            )
-            for kind in ("start_ms", "visible_ms")
-        ]
-        if not cells[0].startswith(NOTHING):
-            rows.append((_titled(about), cells[0], NOTHING if cells[1].startswith(NOTHING) else cells[1]))
+        cells = [_percentiles(figures, about["name"], kind) for kind in ("start_ms", "visible_ms")]
+        if cells[0] != NOTHING:
+            rows.append((_titled(about), *cells))
     if not rows:
         return ""
     heads = ("", "to the start of the handler, ms", "until the caller sees the result, ms")
-    return "## Latency of an idle worker\n\np50 / p95 / p99, from the call of enqueue.\n\n" + _table(
-        heads, rows
-    )
+    return f"## Latency of an idle worker\n\n{LATENCY_TOLD}\n\n" + _table(heads, rows)
+
+
+def _percentiles(figures: Figures, name: str, kind: str) -> str:
+    p50 = _ranged(figures, report.LATENCY, name, kind, "p50")
+    others = [_median(figures, report.LATENCY, name, kind, cut) for cut in ("p95", "p99")]
+    return NOTHING if p50 == NOTHING else " / ".join([p50, *others])
 
 
 def _idle(made: Report) -> str:
     figures, rows = Figures(made), []
     for about in made["contestants"]:
-        names = ("rss_mb", "cpu_percent", "transactions_per_second")
-        cells = [_median(figures, report.IDLE, about["name"], name) for name in names]
-        if cells[0] != NOTHING:
+        names = ("pss_mb", "cpu_percent", "transactions_per_second")
+        cells = [_least(figures, about["name"], name) for name in names]
+        if any(cell != NOTHING for cell in cells):
             rows.append((_titled(about), *cells))
     if not rows:
         return ""
-    heads = ("", "memory, MB", "processor, %", "transactions a second")
-    return "## A worker with nothing to do\n\n" + _table(heads, rows)
+    heads = ("", "memory (PSS), MB", "processor, %", "transactions a second")
+    return f"## A worker with nothing to do\n\n{IDLE_TOLD}\n\n" + _table(heads, rows)
+
+
+def _least(figures: Figures, name: str, figure: str) -> str:
+    value = figures.median(report.IDLE, name, figure)
+    if value == 0:
+        return f"below {number(report.least_seen(figures, name))}"
+    return NOTHING if value is None else number(value)
 
 
 def _median(figures: Figures, workload: str, name: str, *path: str) -> str:
@@ -165,15 +213,13 @@ def _growth(made: Report) -> str:
     names = [name for name in figures.workloads() if name.startswith(report.GROWTH)]
     if not names:
         return ""
-    rows = [(name.removeprefix(report.GROWTH), _rate(figures, name, report.OURS)) for name in names]
-    growth = made["settings"]["growth"]
-    gone_by = growth["snapshot_minutes"] * 60 * growth["snapshot_rate"]
-    told = (
-        "Windlass on PostgreSQL, draining a backlog.\n"
-        f"The old snapshot was open while {gone_by:,.0f} jobs went by: {growth['snapshot_minutes']:g} minutes at "
-        f"{growth['snapshot_rate']:g} jobs a second, without the waiting."
-    )
-    return f"## As it grows\n\n{told}\n\n" + _table(("", "jobs a second"), rows)
+    rows = [(name.removeprefix(report.GROWTH), _ranged(figures, name, report.OURS)) for name in names]
+    told = [GROWTH_TOLD]
+    if gone_by := figures.median(report.SNAPSHOT, report.OURS, "jobs_since_the_snapshot"):
+        told.append(
+            f"The old snapshot was open while {gone_by:,.0f} jobs went by, one drain before the measured one."
+        )
+    return "\n".join(["## As it grows\n", *told, "", _table(("", "jobs a second"), rows)])
 
 
 def _kept(made: Report) -> str:

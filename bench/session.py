@@ -62,11 +62,14 @@ class Session:
         return answer
 
     @contextlib.contextmanager
-    def workers(self, processes: int, *, results: bool = False) -> Iterator[Workers]:
-        """Worker processes, stopped at the end whatever happens; they keep results only if those are wanted."""
+    def workers(self, processes: int, *, results: bool = False, every: int = 1) -> Iterator[Workers]:
+        """Worker processes, stopped at the end whatever happens; they keep results only if those are wanted.
+
+        Their handlers tell of each `every`-th job, unless they have to tell of all.
+        """
         starts = 1 if self.contestant.brings_processes else processes
         each = processes if self.contestant.brings_processes else 1
-        started = [self._start("work", each, results=results) for _ in range(starts)]
+        started = [self._start("work", each, results=results, every=every) for _ in range(starts)]
         workers = Workers(started, self)
         try:
             yield workers
@@ -98,13 +101,14 @@ class Session:
         self.close()
 
     def _start(
-        self, role: str, processes: int, *, results: bool = True, **pipes: Any
+        self, role: str, processes: int, *, results: bool = True, every: int = 1, **pipes: Any
     ) -> subprocess.Popen[bytes]:
         environment = {
             **os.environ,
             "BENCH_URL": self.url,
             "BENCH_METER": str(self.meter.folder),
             "BENCH_PROCESSES": str(processes),
+            "BENCH_EVERY": str(every),
             "BENCH_RESULTS": "1" if results else "0",
             **({"BENCH_OPTION": self.contestant.option} if self.contestant.option else {}),
             "PYTHONPATH": str(ROOT),
@@ -178,6 +182,17 @@ def _every(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
 
 
+@dataclass(frozen=True)
+class Memory:
+    """In bytes: the share of all processes together (PSS), and what the largest of them has resident (RSS).
+
+    A page that several processes have is divided among them in the first, and counted in full in the second.
+    """
+
+    shares: int
+    largest: int
+
+
 class Workers:
     """Running worker processes of one contestant."""
 
@@ -211,13 +226,15 @@ class Workers:
                 total += times.user + times.system + times.children_user + times.children_system
         return total
 
-    def resident_bytes(self) -> int:
-        """Memory in use, all processes together."""
-        total = 0
+    def memory(self) -> Memory:
+        """What they use now; both figures come from Linux."""
+        shares, residents = [0], [0]
         for process in self.tree():
             with contextlib.suppress(psutil.NoSuchProcess):
-                total += process.memory_info().rss
-        return total
+                used = process.memory_full_info()
+                shares.append(used.pss)
+                residents.append(used.rss)
+        return Memory(shares=sum(shares), largest=max(residents))
 
     def stop(self) -> None:
         """End them at once: everything was measured, and goodbyes take some of them seconds."""

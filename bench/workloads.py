@@ -12,10 +12,12 @@ from typing import Any
 
 import asyncpg
 
-from bench.session import ContestantFailed, Session, Workers
+from bench.session import ContestantFailed, Memory, Session, Workers
 
 Figures = dict[str, Any]
 MILLISECOND = 1000
+# A handler tells of each so many-th job; of more where a drain is so short that this would show in its figures.
+TELL_EVERY, TELL_TIMES = 200, 200
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Scale:
     # A fixed number of jobs to drain, or None for as many as take so many seconds, found out by trial.
     jobs: int | None = None
     drain_seconds: float = 3.0
-    drain_most: int = 60_000
+    drain_most: int = 150_000
     trial: int = 100
     callers: int = 100
     latency_jobs: int = 50
@@ -74,7 +76,8 @@ def _drain_filled(session: Session, scale: Scale, *, processes: int, jobs: int) 
     holds = processes > 1 and session.about["holds"]
     if holds:
         session.ask("hold")
-    with session.workers(processes) as workers:
+    every = told_every(jobs) if session.about["counts"] else 1
+    with session.workers(processes, every=every) as workers:
         if holds:
             _wait(
                 lambda: session.ask("ready")["workers"] >= processes, workers, scale.patience, "did not come"
@@ -95,6 +98,11 @@ def _drain_filled(session: Session, scale: Scale, *, processes: int, jobs: int) 
         "rate": round(counted / seconds, 1),
         "cpu_us_per_job": round(cpu / jobs * 1_000_000, 1),
     }
+
+
+def told_every(jobs: int) -> int:
+    """How many jobs of a drain a record stands for, with everybody whose store says how many are left."""
+    return max(1, min(TELL_EVERY, jobs // TELL_TIMES))
 
 
 def drain_size(session: Session, scale: Scale) -> int:
@@ -158,20 +166,24 @@ def idle(sessions: list[Session], scale: Scale) -> dict[str, Figures]:
 class _Used:
     at: float
     cpu_seconds: float
-    resident_bytes: int
+    memory: Memory
     transactions: int | None
 
 
 def _used(session: Session, workers: Workers) -> _Used:
     transactions = _transactions(session)
-    return _Used(time.monotonic(), workers.cpu_seconds(), workers.resident_bytes(), transactions)
+    return _Used(time.monotonic(), workers.cpu_seconds(), workers.memory(), transactions)
 
 
 def _idle_figures(before: _Used, after: _Used) -> Figures:
     taken = after.at - before.at
     figures = {
-        "rss_mb": round(after.resident_bytes / 1_000_000, 1),
+        "pss_mb": round(after.memory.shares / 1_000_000, 1),
+        # Of its largest process; ours has one.
+        "rss_mb": round(after.memory.largest / 1_000_000, 1),
         "cpu_percent": round((after.cpu_seconds - before.cpu_seconds) / taken * 100, 2),
+        # The least above zero that the other two can be: one tick of 10 ms, in percent, or one transaction.
+        "least_seen": round(1 / taken, 3),
     }
     if before.transactions is not None and after.transactions is not None:
         figures["transactions_per_second"] = round((after.transactions - before.transactions) / taken, 2)

@@ -30,6 +30,8 @@ class WorkerSettings:
     functions = (func(noop, keep_result=0), func(timed))
     redis_settings = RedisSettings.from_dsn(URL or "redis://")
     max_jobs = 100
+    # It takes at most five times `max_jobs` each time it polls: by default 1,000 jobs a second, whatever it could do.
+    poll_delay = 0.01
 
 
 class Client:

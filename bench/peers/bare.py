@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Sequence
 
 from bench import bare
@@ -23,7 +22,8 @@ class Client:
         await self._connection.execute(bare.TABLE)
 
     async def enqueue(self, n: int, sent: int) -> None:
-        await self._connection.execute(bare.INSERT_ONE, uuid.uuid4(), f'{{"n":{n}}}')
+        [job_id] = bare.ordered_ids(1)
+        await self._connection.execute(bare.INSERT_ONE, job_id, f'{{"n":{n}}}')
 
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
         await bare.enqueue_many(self._connection, numbers)

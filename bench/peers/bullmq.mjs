@@ -2,7 +2,7 @@
 import { Queue, QueueEvents, Worker } from "bullmq";
 import { Meter, URL_OF_STORE, main } from "./adapter.mjs";
 
-const meter = new Meter(1);
+const meter = new Meter();
 const address = new URL(URL_OF_STORE);
 const connection = { host: address.hostname, port: +address.port, db: +address.pathname.slice(1) };
 const options = { removeOnComplete: true, removeOnFail: true };

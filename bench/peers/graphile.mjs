@@ -3,7 +3,7 @@ import { makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import { Meter, URL_OF_STORE, main } from "./adapter.mjs";
 
-const meter = new Meter(100);
+const meter = new Meter();
 
 class Client {
   packages = ["graphile-worker", "pg"];

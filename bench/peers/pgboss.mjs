@@ -3,7 +3,7 @@ import { PgBoss } from "pg-boss";
 import pg from "pg";
 import { Meter, URL_OF_STORE, main } from "./adapter.mjs";
 
-const meter = new Meter(100);
+const meter = new Meter();
 
 class Client {
   packages = ["pg-boss", "pg"];

@@ -15,7 +15,7 @@ from pgqueuer.queries import Queries
 
 from bench.adapter import URL, Meter, run
 
-METER = Meter(every=100)
+METER = Meter()
 BATCH = 200
 
 

@@ -16,7 +16,7 @@ from windlass.handle import JobHandle
 from windlass.stores import migrate
 
 CONCURRENCY = os.environ.get("BENCH_OPTION", "100")
-METER = Meter(every=200)
+METER = Meter()
 app = Windlass(URL or None)
 
 

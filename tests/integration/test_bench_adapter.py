@@ -57,6 +57,16 @@ def test_handlers_tell_when_they_started_and_callers_when_they_saw_the_result(se
     assert figures["visible_ms"]["p50"] > 0
 
 
+def test_an_idle_worker_is_measured_by_its_share_and_by_its_largest_process(session: Session) -> None:
+    scale = Scale(idle_seconds=0.5, idle_settling_seconds=0, patience=60)
+
+    figures = workloads.idle([session], scale)[ON_SQLITE.name]
+
+    assert 0 < figures["pss_mb"] <= figures["rss_mb"]
+    assert 0 < figures["least_seen"] <= 2
+    assert "transactions_per_second" not in figures
+
+
 def test_an_adapter_that_fails_is_told_with_its_last_words(session: Session) -> None:
     with pytest.raises(ContestantFailed, match=r"windlass sqlite ended at 'fill'.*KeyError: 'unheard-of'"):
         session.ask("fill", jobs=1, variant="unheard-of")

@@ -61,6 +61,13 @@ def rates(workload: str, **by_name: tuple[float, ...]) -> list[dict[str, Any]]:
     ]
 
 
+def idle(**by_name: dict[str, float]) -> list[dict[str, Any]]:
+    """What each used while it had nothing to do."""
+    return [
+        {"workload": report.IDLE, "contestant": name, "round": 0, **used} for name, used in by_name.items()
+    ]
+
+
 def test_a_report_has_exactly_the_promised_figures() -> None:
     assert set(report.ratios(a_report())) == PROMISED
     assert set(report.AT_LEAST) | set(report.AT_MOST) == PROMISED
@@ -141,9 +148,43 @@ def test_what_is_missed_is_told() -> None:
 def test_the_page_says_where_a_peer_is_ahead() -> None:
     runs = rates(report.ONE, **{report.OURS: (1000,), "bullmq": (2500,), "pgqueuer": (900,)})
 
-    ahead = report.ahead_of_us(a_report(*runs))
+    ahead = report.ahead_of(a_report(*runs), report.OURS, report.is_peer)
 
-    assert ahead == [(report.ONE, "bullmq", 2.5)]
+    assert ahead == [report.Ahead(report.ONE, "bullmq", 2.5)]
+
+
+def test_on_sqlite_we_are_compared_with_the_peers_on_sqlite() -> None:
+    runs = rates(report.ONE, **{report.OURS_SQLITE: (1000,), "bullmq": (2500,), "huey sqlite": (2000,)})
+
+    ahead = report.ahead_of(a_report(*runs), report.OURS_SQLITE, report.is_sqlite_peer)
+
+    assert ahead == [report.Ahead(report.ONE, "huey sqlite", 2.0)]
+
+
+def test_a_peer_that_uses_too_little_to_be_measured_is_ahead_by_more_than_that() -> None:
+    runs = idle(**{report.OURS: {"cpu_percent": 0.15}, "bullmq": {"cpu_percent": 0.0}, "pgqueuer": {}})
+    coarse = idle(**{report.OURS: {"cpu_percent": 0.8}, "bullmq": {"cpu_percent": 0.0, "least_seen": 0.2}})
+    what = f"{report.IDLE}, cpu_percent"
+
+    fine, rough = (report.ahead_of(a_report(*some), report.OURS, report.is_peer) for some in (runs, coarse))
+
+    assert fine == [report.Ahead(what, "bullmq", 3.0, below=0.05)]
+    assert rough == [report.Ahead(what, "bullmq", 4.0, below=0.2)]
+
+
+def test_nobody_is_ahead_of_what_cannot_be_measured() -> None:
+    runs = idle(**{name: {"cpu_percent": 0.0} for name in (report.OURS, "bullmq")})
+
+    assert report.ahead_of(a_report(*runs), report.OURS, report.is_peer) == []
+
+
+def test_memory_is_compared_by_shares_and_promised_by_what_is_resident() -> None:
+    runs = idle(**{report.OURS: {"pss_mb": 30.0, "rss_mb": 46.0}, "bullmq": {"pss_mb": 20.0, "rss_mb": 90.0}})
+
+    assert report.ratios(a_report(*runs))["idle_worker_rss_mb"] == 46.0
+    assert report.ahead_of(a_report(*runs), report.OURS, report.is_peer) == [
+        report.Ahead(f"{report.IDLE}, pss_mb", "bullmq", 1.5)
+    ]
 
 
 def test_a_later_run_replaces_whole_workloads_and_keeps_the_others() -> None:
@@ -155,6 +196,18 @@ def test_a_later_run_replaces_whole_workloads_and_keeps_the_others() -> None:
 
     assert both["summary"][report.ONE]["bullmq"]["median"] == 1
     assert both["summary"][report.MANY]["bullmq"]["median"] == 3
+
+
+def test_what_was_kept_of_earlier_runs_is_told_with_their_day() -> None:
+    first = printable(*rates(report.ONE, bullmq=(1,)), *rates(report.MANY, bullmq=(2,)), day="2026-01-01")
+    second = printable(*rates(report.MANY, bullmq=(3,)), *rates(report.DRAIN, bullmq=(4,)), day="2026-01-02")
+    third = printable(*rates(report.DRAIN, bullmq=(5,)), day="2026-01-03")
+
+    written = page.page(report.added(report.added(first, second), third))
+
+    assert "Measured on 2026-01-03 in 2 rounds" in written
+    assert f"Of a run of 2026-01-01 in 2 rounds, at commit `x`: {report.ONE}." in written
+    assert f"Of a run of 2026-01-02 in 2 rounds, at commit `x`: {report.MANY}." in written
 
 
 def test_a_chart_shows_every_bar_and_escapes_names() -> None:
@@ -183,24 +236,62 @@ def test_reasons_do_not_carry_the_addresses_and_folders_of_a_machine() -> None:
     assert told == "no such file …, see … and ask"
 
 
-def test_the_tables_of_the_page_have_a_row_for_each_who_was_measured() -> None:
-    made = a_report(*rates(report.ONE, **{report.OURS: (1000, 1200), "bullmq": (2500,)}))
-    growth = {"snapshot_minutes": 10, "snapshot_rate": 200}
+def printable(*runs: dict[str, Any], day: str = "2026-01-01") -> report.Report:
+    """A report with all that the page needs."""
     machine = dict.fromkeys(("cores", "processor", "system", "python", "postgres", "redis", "commit"), "x")
-    made |= {"made": {"at": "2026-01-01T00:00:00"}, "machine": {**machine, "memory_gb": 8.0}}
-    made |= {
-        "settings": {
-            "rounds": 2,
-            "short": False,
-            "redis": {"save": ""},
-            "postgres": {"fsync": "on"},
-            "growth": growth,
-        }
-    }
-    made |= {"ratios": report.ratios(made)}
+    settings = {"rounds": 2, "short": False, "redis": {"save": ""}, "postgres": {"fsync": "on"}}
+    made = {**a_report(*runs), "made": {"at": f"{day}T00:00:00"}, "settings": settings}
+    return {**made, "machine": {**machine, "memory_gb": 8.0}, "ratios": report.ratios(made)}
 
-    written = page.page(made)
+
+def test_the_tables_of_the_page_have_a_row_for_each_who_was_measured() -> None:
+    written = page.page(printable(*rates(report.ONE, **{report.OURS: (1000, 1200), "bullmq": (2500,)})))
 
     assert "| **windlass postgres** | 1,100 (1,000–1,200) |" in written
     assert "| bullmq, Redis | 2,500 (2,500–2,500) |" in written
     assert f"| {report.ONE} | bullmq | 2.27 × | on disk |" in written
+
+
+def test_the_page_has_a_list_for_each_of_our_databases() -> None:
+    runs = rates(report.ONE, **{report.OURS: (1000,), report.OURS_SQLITE: (500,), "huey sqlite": (750,)})
+
+    _, on_postgres, on_sqlite = page.page(printable(*runs)).split("Of Windlass on ")
+
+    assert on_postgres == "PostgreSQL, all peers that were measured:\n\nnowhere.\n\n"
+    assert f"| {report.ONE} | huey sqlite | 1.5 × |" in on_sqlite
+
+
+def test_latency_has_the_range_of_its_rounds() -> None:
+    runs = [
+        {"workload": report.LATENCY, "contestant": report.OURS, "round": number}
+        | {"start_ms": {"p50": p50, "p95": 10.0 * p50, "p99": 100.0 * p50}}
+        for number, p50 in enumerate((2.0, 3.0, 7.0))
+    ]
+
+    assert "| **windlass postgres** | 3.00 (2.00–7.00) / 30.0 / 300 | – |" in page.page(printable(*runs))
+
+
+def test_what_is_too_little_to_be_measured_is_not_called_nothing() -> None:
+    ours, theirs = {"pss_mb": 30.0, "cpu_percent": 0.15}, {"pss_mb": 80.0, "cpu_percent": 0.0}
+
+    written = page.page(printable(*idle(**{report.OURS: ours, "bullmq": theirs})))
+
+    assert "| bullmq, Redis | 80.0 | below 0.05 | – |" in written
+    assert f"| {report.IDLE}, cpu_percent | bullmq | more than 3.0 ×: below 0.05 % | on disk |" in written
+
+
+def test_an_old_report_without_shares_of_memory_still_has_its_other_figures() -> None:
+    written = page.page(printable(*idle(bullmq={"rss_mb": 80.0, "cpu_percent": 0.1})))
+
+    assert "| bullmq, Redis | – | 0.10 | – |" in written
+
+
+def test_the_page_says_that_a_job_that_fails_is_not_tried_again() -> None:
+    runs = rates(report.SNAPSHOT, **{report.OURS: (100,)}) + rates(
+        "W6 one in ten fails", **{report.OURS: (90,)}
+    )
+
+    written = page.page(printable(*({**run, "jobs_since_the_snapshot": 1200} for run in runs)))
+
+    assert "no retry is measured" in written
+    assert "open while 1,200 jobs went by" in written
