@@ -7,12 +7,11 @@ import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import msgspec
-import psutil
 
 from windlass.client.building import Builder
 from windlass.client.declaring import declarer, record_of
@@ -31,13 +30,13 @@ from windlass.limits import PairLimits
 from windlass.maintenance.archiver import Archiver
 from windlass.maintenance.follower import Follower
 from windlass.maintenance.loop import Maintenance
-from windlass.maintenance.neighbours import Neighbours
+from windlass.maintenance.neighbours import Neighbours, process_facts
 from windlass.maintenance.promoter import Promoter
 from windlass.maintenance.releaser import Releaser
 from windlass.maintenance.rescuer import Rescuer
 from windlass.maintenance.scheduler import Scheduler
 from windlass.outcome import Outcome
-from windlass.policy import Policy, for_job, from_json, resolve
+from windlass.policy import CHECKS, Policy, for_job, from_json, resolve
 from windlass.profile import DEFAULT
 from windlass.records import KindRecord, NewWorker, Wanted
 from windlass.registry import HandlerSpec, Registry
@@ -110,9 +109,10 @@ def _plan(
 ) -> Plan:
     policies = {spec.kind: builder.policy_of(spec, spec.queue) for spec in specs}
     general = builder.general
+    concurrency = _slots(options.concurrency, general)
     return Plan(
         new_id=lambda: worker_id(options.id_template, os.environ, env.new_id()),
-        describe=lambda name: _describe(name, specs, options, options.concurrency or general.concurrency),
+        describe=lambda name: _describe(name, specs, options, concurrency),
         registry=registry,
         kinds=tuple(record_of(spec, policies[spec.kind], builder.profile) for spec in specs),
         wanted=lambda routes: _wanted(specs, options.queues, routes, numbers, registry),
@@ -120,7 +120,7 @@ def _plan(
         use_overrides=numbers.use,
         decide=lambda claim, outcome: _decide(claim, outcome, registry, numbers, env),
         rules=builder.profile.rules,
-        concurrency=options.concurrency or general.concurrency,
+        concurrency=concurrency,
         result_limit=max(policy.max_result_bytes for policy in policies.values()),
         renew_every=partial(numbers.renew_every, specs),
         process_limits=options.process_limits,
@@ -130,6 +130,15 @@ def _plan(
         transaction_limit=lambda claim: numbers.of(registry.get(claim.kind), claim.queue).transaction_limit,
         shutdown_grace=general.shutdown_grace if options.shutdown_grace is None else options.shutdown_grace,
     )
+
+
+def _slots(asked: int | None, general: Policy) -> int:
+    """How many jobs at a time; raises InvalidSettings for what a policy could not say either."""
+    try:
+        slots: int = general.concurrency if asked is None else CHECKS["concurrency"]("concurrency", asked)
+    except InvalidPolicy as refused:
+        raise InvalidSettings(str(refused)) from None
+    return slots
 
 
 def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
@@ -343,13 +352,13 @@ def _stored_policy(record: KindRecord) -> Policy:
 
 
 def _describe(name: str, specs: Sequence[HandlerSpec], options: WorkerOptions, concurrency: int) -> NewWorker:
-    process = psutil.Process()
+    facts = process_facts()
     return NewWorker(
         id=name,
         host=socket.gethostname(),
         boot_id=boot_id(),
-        pid=process.pid,
-        process_started=datetime.fromtimestamp(process.create_time(), UTC),
+        pid=os.getpid(),
+        process_started=None if facts is None else facts.started,
         version=VERSION,
         kinds=tuple(name for spec in specs for name in (spec.kind, *spec.aliases)),
         queues=tuple(sorted(options.queues or {spec.queue for spec in specs})),

@@ -92,11 +92,13 @@ class Look:
     has_waiting_children: bool = False
     has_parked: bool = False
     token_in: timedelta | None = None
+    silence: timedelta = timedelta(0)
+    """For how long the quietest worker that should live has not been heard of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another worker of the same machine."""
+    """Another worker of the same machine; `process_started` as `process_facts` has it."""
 
     id: str
     pid: int
@@ -236,7 +238,6 @@ class WorkerRecord:
     host: str
     boot_id: str | None
     pid: int
-    process_started: datetime | None
     version: str
     kinds: tuple[str, ...]
     queues: tuple[str, ...]

@@ -185,6 +185,10 @@ async def misuse(ctx: Context, how: str) -> None:
             await ctx.step("", fetch, 1)
         case "unknown annotation":
             await ctx.step("count", unknown)
+        case "called":
+            await ctx.step("fetch", fetch(1))  # type: ignore[call-overload]  # what the test is about
+        case "a value":
+            await ctx.step("total", 7)  # type: ignore[call-overload]  # what the test is about
         case "blocking":
             ctx.step_sync("fetch", total)
 
@@ -206,6 +210,8 @@ def unknown() -> Missing:  # type: ignore[name-defined]  # noqa: F821 -- what th
         ("other type", "step 'count': its result is not what its function is annotated to return"),
         ("no name", "step cannot be '': it has 0 characters, not 1 to 255"),
         ("unknown annotation", "step 'count': the annotation 'Missing' of its function is not known"),
+        ("called", "step 'fetch': it was called already: hand in the function and what it takes"),
+        ("a value", "step 'total': int is no function: hand in a function and what it takes"),
     ],
 )
 async def test_a_step_that_can_never_work_makes_its_job_dead(windlass: Harness, how: str, says: str) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from test_plans import Tables, opened
+from plans import Hot, Tables, cases, opened
 
 from windlass.connect import open_database, stores_on
 from windlass.fairness import Fair
@@ -22,7 +22,7 @@ from windlass.stores.migrate import migrate
 from windlass.stores.sqlite import DIALECT, Sqlite
 from windlass.testing import PrivatePostgres
 
-MANY = 100_000
+LIMIT = 20
 LEASE = timedelta(minutes=1)
 PAIR = Wanted("import", "report", LEASE, LEASE, 4, fair=Fair())
 
@@ -48,11 +48,12 @@ SQLITE = FILL.format(
 )
 
 
-def values(worker: str = "w", *, limit: int) -> dict[str, Any]:
+def values() -> dict[str, Any]:
+    """A claim from the line in which one tenant has 100,000 jobs and 300 others have one each."""
     return {
-        "queue": "import",
-        "queues": ["import"],
-        "kinds": ["report"],
+        "queue": "default",
+        "queues": ["default"],
+        "kinds": ["foreign"],
         "leases": [LEASE],
         "timeouts": [LEASE],
         "max_attempts": [4],
@@ -62,9 +63,9 @@ def values(worker: str = "w", *, limit: int) -> dict[str, Any]:
         "rounds": 1,
         "since": "",
         "spent": 0,
-        "worker": worker,
+        "worker": "w1",
         "claim_id": UUID(int=7),
-        "limit": limit,
+        "limit": LIMIT,
     }
 
 
@@ -82,38 +83,26 @@ def new_worker() -> NewWorker:
     )
 
 
-@pytest.fixture(scope="module")
-def name(postgres_server: PrivatePostgres) -> Iterator[str]:
-    postgres_server.create_database("fair_plans")
-    yield "fair_plans"
-    postgres_server.drop_database("fair_plans")
-
-
-@pytest.fixture
-async def tables(postgres_server: PrivatePostgres, name: str) -> AsyncIterator[Tables]:
-    async with opened(postgres_server, name) as found:
-        await migrate(found.database)
-        if not await found.driver.fetchval("SELECT count(*) FROM windlass.jobs"):
-            await found.driver.execute(POSTGRES, timeout=110)
-            await stores_on(found.database.lane("test")).workers.register(new_worker())
-        yield found
-
-
-@pytest.mark.parametrize("statistics", ["none", "fresh"])
-@pytest.mark.parametrize("plan_cache_mode", ["force_generic_plan", "force_custom_plan"])
-async def test_a_fair_claim_looks_at_few_rows_of_many(
-    tables: Tables, plan_cache_mode: str, statistics: str
-) -> None:
-    if statistics == "fresh":
-        await tables.driver.execute("ANALYZE windlass.jobs")
-    limit = 20
-
-    plan = await tables.explain("jobs/claim_fair", values(limit=limit), plan_cache_mode=plan_cache_mode)
-
-    assert plan.sequential == []
-    assert plan.indexes >= {"jobs_claim_fair", "jobs_pkey"}
+HOT: Hot = {
     # A look for each tenant's name and one for its job, and the update.
-    assert plan.visited <= 4 * limit
+    "jobs/claim_fair": ({"jobs_claim_fair", "jobs_pkey"}, 4 * LIMIT),
+    "tenants/hold": ({"jobs_of_tenant", "jobs_pkey"}, 3 * LIMIT),
+    "tenants/release": ({"jobs_of_tenant", "jobs_pkey"}, 3 * LIMIT),
+}
+VALUES = {
+    "jobs/claim_fair": values(),
+    "tenants/hold": {"tenant": "a", "limit": LIMIT},
+    "tenants/release": {"tenant": "asleep", "limit": LIMIT},
+}
+
+
+@cases(HOT)
+async def test_a_statement_about_tenants_looks_at_few_rows_of_many(
+    tables: Tables, plan_cache_mode: str, name: str
+) -> None:
+    plan = await tables.explain(name, VALUES[name], plan_cache_mode=plan_cache_mode)
+
+    plan.assert_bounded(*HOT[name])
 
 
 async def test_on_sqlite_a_fair_claim_comes_in_by_its_index() -> None:

@@ -2,86 +2,101 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
+from plans import BATCH, DAY, MINUTE, Hot, Tables, alike, cases
 
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.stores.postgres import Postgres
-from windlass.testing import PrivatePostgres
-
-SCHEDULES, FIRES = 5_000, 20
 ONE = uuid.UUID(int=7)
+HISTORY = 20
+"""More than any schedule has fired."""
 
-FILL = f"""
-INSERT INTO windlass.schedules (
-    id, name, kind, source, definition, declared_by, is_active, next_fire_at, tzdata, created_at, updated_at
-)
-SELECT
-    lpad(to_hex(n), 32, '0')::uuid, 's' || n, 'report', 'runtime', '{{}}', 'test', n % 2 = 0,
-    now() + n * interval '1 s', 'x', now(), now()
-FROM generate_series(1, {SCHEDULES}) AS n;
-INSERT INTO windlass.fires (
-    schedule_id, fire_time, reference_time, trigger_source, status, is_open, job_id, created_at, created_by
-)
-SELECT
-    lpad(to_hex(n % {SCHEDULES} + 1), 32, '0')::uuid, now() - n * interval '1 s', now(), 'schedule', 'enqueued',
-    FALSE, gen_random_uuid(), now() - n * interval '1 min', 'scheduler'
-FROM generate_series(1, {SCHEDULES * FIRES}) AS n;
-ANALYZE;
-"""
-
-HOT: list[tuple[str, dict[str, Any], set[str]]] = [
-    ("schedules/look", {}, {"schedules_due", "fires_queued"}),
-    ("schedules/due", {"limit": 100}, {"schedules_due"}),
-    ("schedules/get", {"tenant": "", "name": "s7"}, {"schedules_name"}),
-    ("fires/open", {"schedule_id": ONE, "limit": 1}, {"fires_open"}),
-    ("fires/close", {"schedule_id": ONE}, {"fires_open"}),
-    ("fires/waiting", {"limit": 100}, {"fires_queued"}),
-    ("fires/keep", {"ids": [ONE], "finished_before": datetime.now(UTC)}, {"fires_job"}),
-    ("fires/forget", {"keep": timedelta(days=400)}, {"fires_age"}),
-    (
-        "fires/history",
-        {"tenant": "", "name": "s7", "before": None, "limit": 20},
-        {"schedules_name", "fires_pkey"},
-    ),
-]
+HOT: Hot = {
+    "schedules/look": ({"schedules_due", "fires_queued"}, 2),
+    # At most all that are due.
+    "schedules/due": ({"schedules_due"}, 3 * BATCH),
+    "schedules/get": ({"schedules_name"}, 1),
+    "schedules/lock": ({"schedules_pkey"}, 1),
+    "schedules/count": ({"schedules_pkey"}, 1),
+    "schedules/advance": (set(), 1),
+    "fires/open": ({"fires_open"}, 1),
+    "fires/close": ({"fires_open", "jobs_pkey"}, 3),
+    # Of each schedule one fire waits, and there are no others that do.
+    "fires/waiting": ({"fires_queued"}, 5 * BATCH),
+    "fires/existing": ({"fires_pkey"}, HISTORY),
+    "fires/let_go": (set(), HISTORY),
+    "fires/record": (set(), 0),
+    "fires/keep": ({"fires_job"}, 2 * BATCH),
+    "fires/forget": ({"fires_age"}, BATCH),
+    "fires/history": ({"schedules_name", "fires_pkey"}, 2 * HISTORY),
+}
 
 
-@pytest.fixture
-async def database(postgres_server: PrivatePostgres) -> Any:
-    postgres_server.create_database("schedule_plans")
-    opened = open_database(postgres_server.url("schedule_plans"))
-    assert isinstance(opened, Postgres)
-    await migrate(opened)
-    async with opened.lane("fill").transaction() as connection:
-        await connection.driver.execute(FILL)
-    yield opened
-    await opened.close()
+async def values_for(tables: Tables, name: str) -> dict[str, Any]:
+    """What the product would hand to the statement."""
+    now = datetime.now(UTC)
+    match name:
+        case "fires/record":
+            return await fire_values(tables)
+        case "fires/keep":
+            return {"ids": await tables.ids("completed"), "finished_before": now}
+        case "schedules/advance":
+            return await advance_values(tables)
+        case _:
+            return {
+                "tenant": "",
+                "name": "s7",
+                "id": ONE,
+                "runs": 1,
+                "schedule_id": ONE,
+                "fire_time": now,
+                "first": now - DAY,
+                "last": now,
+                "before": None,
+                "keep": timedelta(days=400),
+                "limit": 1 if name == "fires/open" else BATCH,
+            }
 
 
-async def test_statements_about_schedules_come_in_by_their_indexes(database: Postgres) -> None:
-    found: dict[str, set[str]] = {}
-    scans: list[str] = []
-    for name, values, _ in HOT:
-        statement = database.dialect.statement(name)
-        async with database.lane("look").transaction() as connection:
-            given = [values[value] for value in statement.values]
-            explained = await connection.driver.fetchval(f"EXPLAIN (FORMAT JSON) {statement.sql}", *given)
-        nodes = list(walk(json.loads(explained)[0]["Plan"]))
-        found[name] = {node["Index Name"] for node in nodes if "Index Name" in node}
-        scans += [f"{name} {node.get('Relation Name')}" for node in nodes if node["Node Type"] == "Seq Scan"]
+async def fire_values(tables: Tables) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    given = {
+        "schedule_id": ONE,
+        "reference_time": now,
+        "trigger_source": "schedule",
+        "status": "enqueued",
+        "is_open": True,
+        "reason": None,
+        "missed": 0,
+        "created_by": "scheduler",
+    }
+    return {
+        "fire_time": [now + number * MINUTE for number in range(BATCH)],
+        "job_id": await tables.ids("available"),
+        **alike(**given),
+    }
 
-    missing = {name: wanted - found[name] for name, _, wanted in HOT if wanted - found[name]}
-    assert missing == {}
-    assert scans == []
+
+async def advance_values(tables: Tables) -> dict[str, Any]:
+    due = await tables.driver.fetchrow(
+        "SELECT id, next_fire_at FROM windlass.schedules WHERE is_active AND next_fire_at < now() LIMIT 1"
+    )
+    assert due is not None
+    return {
+        "id": due["id"],
+        "due": due["next_fire_at"],
+        "version": 1,
+        "next_fire_at": datetime.now(UTC) + DAY,
+        "last_fire_at": None,
+        "missed": 0,
+    }
 
 
-def walk(node: dict[str, Any]) -> Any:
-    yield node
-    for child in node.get("Plans", []):
-        yield from walk(child)
+@cases(HOT)
+async def test_a_statement_about_schedules_looks_at_no_more_than_it_is_about(
+    tables: Tables, plan_cache_mode: str, name: str
+) -> None:
+    plan = await tables.explain(name, await values_for(tables, name), plan_cache_mode=plan_cache_mode)
+
+    plan.assert_bounded(*HOT[name])

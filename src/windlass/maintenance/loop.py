@@ -65,7 +65,6 @@ class Maintenance:
         self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
         self.is_leader = False
         self._leading: list[asyncio.Task[None]] = []
-        self._ticks = 0
         self._called, self._something_changed = asyncio.Event(), asyncio.Event()
 
     async def run(self) -> None:
@@ -158,8 +157,8 @@ class Maintenance:
         elif not self._leading or any(task.done() for task in self._leading):
             self._stop_leading()
             start = asyncio.get_running_loop().create_task
-            self._leading = [start(self._promoter.run()), start(self._releaser.run())]
-            self._leading = [start(self._promoter.run()), start(self._scheduler.run())]
+            duties = (self._promoter, self._releaser, self._scheduler)
+            self._leading = [start(duty.run()) for duty in duties]
 
     async def _serve(self, look: Look) -> None:
         self._promoter.next_due_in(look.due_in)
@@ -172,8 +171,7 @@ class Maintenance:
             await self._promoter.tend_pauses()
         if look.has_late:
             self._emit("job.late", jobs=await self._upkeep.miss_deadlines(limit=BATCH))
-        self._ticks += 1
-        if self._ticks % 6 == 1:
+        if look.silence > self._settings.silence:
             for worker in await self._workers.bury(silence=self._settings.silence):
                 self._emit("worker.buried", worker=worker)
         if await self._archiver.run_if_due():

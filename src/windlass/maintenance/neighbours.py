@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-
-import psutil
+from pathlib import Path
 
 from windlass.env import Env
 from windlass.errors import StoreError
@@ -17,23 +18,50 @@ from windlass.stores.contract import Workers
 LOOK_EVERY = 0.5
 LOOK_AGAIN_AFTER = 3.0
 """A claim that was under way when its worker died may be stored a moment later."""
+# Of the fields of /proc/<pid>/stat behind the state.
+_STARTED_AT = 18
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """What the system says of a process."""
+
+    is_zombie: bool
+    started: datetime
+
+
+def process_facts(pid: int | str = "self") -> ProcessFacts | None:
+    """What a process is like; None where the system does not say.
+
+    Its start is counted from that of the machine, as if that had been in 1970: the clock on the wall may be set while
+    the process runs, and the same start would have another date.
+    """
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # The second field is the program's name in brackets, and may contain anything.
+    state, *rest = told.rpartition(")")[2].split()
+    ticks = int(rest[_STARTED_AT])
+    return ProcessFacts(
+        is_zombie=state in "ZX",
+        started=datetime.fromtimestamp(ticks / os.sysconf("SC_CLK_TCK"), UTC),
+    )
 
 
 def process_is_gone(neighbour: Neighbour) -> bool:
     """Whether the neighbour's process has ended; its number may belong to another process by now."""
     try:
-        process = psutil.Process(neighbour.pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return True
-        started = datetime.fromtimestamp(process.create_time(), UTC)
-    except psutil.NoSuchProcess:
+        os.kill(neighbour.pid, 0)
+    except ProcessLookupError:
         return True
-    except psutil.AccessDenied:
+    except PermissionError:
+        # It lives, and belongs to somebody else.
+        pass
+    facts = process_facts(neighbour.pid)
+    if facts is None:
         return False
-    return (
-        neighbour.process_started is not None
-        and abs((started - neighbour.process_started).total_seconds()) > 1
-    )
+    return facts.is_zombie or neighbour.process_started not in (None, facts.started)
 
 
 class Neighbours:

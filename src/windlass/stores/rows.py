@@ -293,7 +293,6 @@ def worker(row: Row) -> WorkerRecord:
         host=row["host"],
         boot_id=row["boot_id"],
         pid=row["pid"],
-        process_started=maybe_moment(row["process_started"]),
         version=row["version"],
         kinds=tuple(document(row["kinds"])),
         queues=tuple(document(row["queues"])),
@@ -375,9 +374,13 @@ def due_in(row: Row) -> timedelta | None:
 
 def look(row: Row) -> Look:
     """What there is to do for maintenance."""
-    token = maybe_moment(row["next_token_at"])
+    now, token, quietest = (
+        moment(row["now"]),
+        maybe_moment(row["next_token_at"]),
+        maybe_moment(row["quietest_at"]),
+    )
     return Look(
-        now=moment(row["now"]),
+        now=now,
         started_at=moment(row["started_at"]),
         due_in=due_in(row),
         has_expired=bool(row["has_expired"]),
@@ -386,7 +389,8 @@ def look(row: Row) -> Look:
         has_paused=bool(row["has_paused"]),
         has_waiting_children=bool(row["has_waiting_children"]),
         has_parked=bool(row["has_parked"]),
-        token_in=None if token is None else max(token - moment(row["now"]), timedelta(0)),
+        token_in=None if token is None else max(token - now, timedelta(0)),
+        silence=timedelta(0) if quietest is None else now - quietest,
     )
 
 

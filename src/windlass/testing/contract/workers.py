@@ -17,22 +17,15 @@ async def _tick(store: Store, worker: str, **vitals: Any) -> Tick:
 
 async def test_a_worker_is_entered_with_everything_about_it(store: Store) -> None:
     """ENG-041."""
-    started = store.now() - MINUTE
     await store.stores.workers.register(
-        new_worker(
-            "w", host="lathe", pid=42, process_started=started, kinds=("a", "b"), queues=("x",), concurrency=7
-        )
+        new_worker("w", host="lathe", pid=42, kinds=("a", "b"), queues=("x",), concurrency=7)
     )
 
     [worker] = await store.stores.workers.all()
 
     assert (worker.id, worker.state, worker.host, worker.pid) == ("w", "alive", "lathe", 42)
     assert (worker.kinds, worker.queues, worker.concurrency, worker.running) == (("a", "b"), ("x",), 7, 0)
-    assert (worker.process_started, worker.started_at, worker.heartbeat_at) == (
-        started,
-        store.now(),
-        store.now(),
-    )
+    assert (worker.started_at, worker.heartbeat_at) == (store.now(), store.now())
 
 
 async def test_a_sign_of_life_is_dated_and_says_how_much_runs(store: Store) -> None:
@@ -77,6 +70,22 @@ async def test_a_silent_worker_is_given_up(store: Store) -> None:
     assert buried == ["silent"]
     assert not (await _tick(store, "silent")).is_alive
     assert (await _tick(store, "lively")).is_alive
+
+
+async def test_a_leader_hears_how_long_the_quietest_worker_is_silent(store: Store) -> None:
+    """ENG-041: so that it need not look for silent workers while there are none."""
+    for name in ("lively", "silent", "left"):
+        await store.register(name)
+    await store.stores.workers.retire("left", state="stopped")
+    await _tick(store, "lively")
+    store.later(20 * SECOND)
+    await _tick(store, "silent")
+    store.later(11 * SECOND)
+
+    tick = await _tick(store, "lively")
+
+    assert tick.look is not None
+    assert tick.look.silence == 11 * SECOND
 
 
 async def test_an_unknown_worker_is_not_alive(store: Store) -> None:

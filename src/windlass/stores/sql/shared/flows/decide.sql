@@ -1,4 +1,5 @@
 -- Write verdicts. Each dependency is decided once, and no number is counted down: whoever comes second changes nothing.
+-- By its key: the verdict is compared in a way that does not offer the planner an index of all that are open.
 UPDATE windlass.dependencies AS open
 SET verdict = given.decided,
     decided_at = clock.at
@@ -7,4 +8,4 @@ CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE open.job_id = given.job_id
   AND open.parent_id = given.parent_id
   AND open.place = given.place
-  AND open.verdict IS NULL
+  AND COALESCE(open.verdict, '') = ''

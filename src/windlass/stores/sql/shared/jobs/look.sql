@@ -1,4 +1,5 @@
 -- What there is to do for maintenance now, and when the next scheduled job is due; every part reads a partial index.
+-- For paused tenants one row is asked for: a join could be turned into a walk over all that waits.
 SELECT
     {part next_times},
     EXISTS (
@@ -57,12 +58,21 @@ SELECT
     EXISTS (
         SELECT 1
         FROM windlass.tenant_pauses AS pause
-        JOIN windlass.jobs AS job
-          ON job.tenant = pause.tenant
-        WHERE job.tenant <> ''
-          AND job.state IN ('scheduled', 'held', 'available')
-          AND job.state IN ('available', 'scheduled')
-          AND (pause.ends_at IS NULL OR pause.ends_at > {now})
+        WHERE (pause.ends_at IS NULL OR pause.ends_at > {now})
+          AND (
+            SELECT 1
+            FROM windlass.jobs AS job
+            WHERE job.tenant = pause.tenant
+              AND job.tenant <> ''
+              AND job.state IN ('scheduled', 'held', 'available')
+              AND job.state IN ('available', 'scheduled')
+            LIMIT 1
+        ) = 1
     ) AS has_paused,
+    (
+        SELECT min(heartbeat_at)
+        FROM windlass.workers
+        WHERE state IN ('alive', 'stopping')
+    ) AS quietest_at,
     {started} AS started_at,
     {now} AS now

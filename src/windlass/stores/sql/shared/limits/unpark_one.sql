@@ -1,5 +1,5 @@
 -- Let one job be claimed that waits for its turn in an ordering key, if it still does.
--- By its id: the limit is compared in a way that does not invite the planner to come in through everybody who waits.
+-- By its id: state and limit are compared in ways that do not invite the planner to come in through all that wait.
 UPDATE windlass.jobs AS job
 SET state = 'available',
     reason = NULL,
@@ -8,6 +8,6 @@ SET state = 'available',
 FROM {each job_id uuid, limit_key text} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = given.job_id
-  AND job.state = 'held'
+  AND job.state IN ('held', '')
   AND COALESCE(job.parked_for, '') = given.limit_key
 RETURNING id, queue
