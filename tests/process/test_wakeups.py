@@ -59,6 +59,31 @@ async def test_a_job_of_another_process_starts_long_before_a_poll(shop: Workshop
         await eventually(lambda wanted=n + 1: len(shop.journal("end")) == wanted, within=5)
 
 
+async def test_an_urgent_job_does_not_wait_for_a_poll_because_its_turn_is_before_that_of_the_last(
+    shop: Workshop,
+) -> None:
+    await shop.started_worker(poll_idle="60s", poll_busy="60s")
+    await shop.enqueue("note", n=0)
+    await eventually(lambda: shop.journal("end"), within=5)
+
+    await shop.app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(priority=1))
+
+    await eventually(lambda: len(shop.journal("end")) == 2, within=5)
+
+
+async def test_an_urgent_job_that_comes_with_another_does_not_wait_for_its_end(shop: Workshop) -> None:
+    await shop.started_worker(poll_idle="60s", poll_busy="60s")
+    await shop.enqueue("note", n=0)
+    await eventually(lambda: shop.journal("end"), within=5)
+
+    await shop.app.queues.pause("default", reason="to be given both at once")
+    await shop.enqueue("wait_for_file", path=str(shop.gate()))
+    await shop.app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(priority=1))
+    await shop.app.queues.resume("default")
+
+    await eventually(lambda: len(shop.journal("end")) == 2, within=5)
+
+
 async def test_a_job_in_a_queue_where_nobody_looked_starts_long_before_a_tick(shop: Workshop) -> None:
     """On SQLite the hint is only that something changed."""
     await shop.started_worker(ticks=False, poll_idle="60s", poll_busy="60s")

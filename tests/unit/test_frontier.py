@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from math import inf
 from uuid import UUID
 
 from windlass.job import Claim, JobId
@@ -70,13 +71,20 @@ def test_a_look_everywhere_that_took_long_is_not_repeated_soon() -> None:
     assert frontier.since(PAIRS, 102.0) is None
 
 
-def test_a_claim_that_came_back_with_less_is_followed_by_a_look_everywhere() -> None:
+def test_a_claim_that_came_back_with_less_is_followed_by_a_look_everywhere_soon() -> None:
     short = noted(claims(2), limit=3, since=NOON)
 
-    assert short.has_passed_over
+    assert short.owed_at == 100.0 + EVERYWHERE_EVERY
     assert short.since(PAIRS, 100.0) is None
-    assert not noted(claims(2), limit=3).has_passed_over
-    assert not noted(claims(3), limit=3, since=NOON).has_passed_over
+
+
+def test_a_claim_that_came_back_with_nothing_is_followed_by_a_look_everywhere_at_once() -> None:
+    assert noted([], limit=3, since=NOON).owed_at == 100.0
+
+
+def test_after_a_look_everywhere_or_a_claim_that_got_everything_nothing_is_owed() -> None:
+    assert noted(claims(2), limit=3).owed_at == inf
+    assert noted(claims(3), limit=3, since=NOON).owed_at == inf
 
 
 def test_what_was_passed_over_is_not_forgotten_for_another_claim() -> None:
@@ -84,7 +92,36 @@ def test_what_was_passed_over_is_not_forgotten_for_another_claim() -> None:
 
     frontier.note(claims(1), limit=3, since=None, took=0.01, now=100.0)
 
-    assert frontier.has_passed_over
+    assert frontier.owed_at == 100.0 + EVERYWHERE_EVERY
+
+
+def test_when_all_are_taken_a_hint_is_followed_behind_the_last_and_whatever_else_everywhere() -> None:
+    frontier = Frontier()
+    frontier.since(PAIRS, 99.99)
+    frontier.note(claims(2), limit=3, since=None, took=0.01, now=100.0)
+
+    assert frontier.since(PAIRS, 500.0, is_hinted=True) == NOON + timedelta(seconds=1)
+    assert frontier.since(PAIRS, 500.0) is None
+
+
+def test_a_look_that_took_nothing_keeps_the_place() -> None:
+    frontier = Frontier()
+    frontier.since(PAIRS, 99.99)
+    frontier.note(claims(2), limit=3, since=None, took=0.01, now=100.0)
+    frontier.note([], limit=3, since=None, took=0.01, now=101.0)
+
+    assert frontier.since(PAIRS, 500.0, is_hinted=True) == NOON + timedelta(seconds=1)
+
+
+def test_hints_in_a_row_do_not_put_off_the_look_everywhere() -> None:
+    frontier = Frontier()
+    frontier.since(PAIRS, 99.99)
+    frontier.note(claims(1), limit=3, since=None, took=0.01, now=100.0)
+    frontier.note(claims(1), limit=3, since=NOON, took=0.01, now=200.0)
+    frontier.note(claims(1), limit=3, since=NOON, took=0.01, now=200.05)
+
+    assert frontier.since(PAIRS, 200.09, is_hinted=True) is not None
+    assert frontier.since(PAIRS, 200.0 + EVERYWHERE_EVERY, is_hinted=True) is None
 
 
 def test_other_pairs_are_looked_for_everywhere() -> None:
@@ -93,3 +130,4 @@ def test_other_pairs_are_looked_for_everywhere() -> None:
     frontier.note(claims(3), limit=3, since=None, took=0.01, now=100.0)
 
     assert frontier.since((*PAIRS, *PAIRS), 100.05) is None
+    assert frontier.since((*PAIRS, *PAIRS), 100.05, is_hinted=True) is None

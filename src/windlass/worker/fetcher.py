@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from uuid import UUID
 
 from windlass.batch import Batching
@@ -72,12 +73,18 @@ class Fetcher:
         self._not_before: dict[tuple[str, str], float] = {}
         self._turn = 0
         self._frontier = Frontier()
+        self._is_hinted = False
 
     def note_finished(self) -> None:
         """One more attempt has ended; there may be room."""
         self._finished += 1
         if self._runner.waiting <= self._low:
             self.bell.ring()
+
+    def hear(self) -> None:
+        """Somebody says that there is something to do."""
+        self._is_hinted = True
+        self.bell.ring()
 
     def stop(self) -> None:
         """Claim no more; a claim under way is given back when it arrives."""
@@ -108,13 +115,13 @@ class Fetcher:
             return
         has_more = await self._claim(room)
         if not has_more:
-            await self.bell.wait(min(self._poll(), self._until_next_token()))
+            await self.bell.wait(min(self._poll(), self._until_next_token(), self._until_owed()))
 
     async def _claim(self, room: int) -> bool:
         """Take what there is room for; whether there may be more of it at once."""
         taken = 0
         self._turn += 1
-        self._frontier.has_passed_over = False
+        self._frontier.owed_at = inf
         askable = self._askable()
         for portion in self._portions([pair for pair in askable if self._batching(pair.kind) is None], room):
             if taken < room and not (taken and self.is_stopping):
@@ -126,7 +133,7 @@ class Fetcher:
                 got = len(await self._claim_portion(Portion.of(pairs, limit), limit))
                 taken, has_more = taken + got, has_more or got >= limit
         self._is_busy = taken > 0
-        return has_more or self._frontier.has_passed_over
+        return has_more or self._until_owed() <= 0
 
     def _portions(self, wanted: Sequence[Wanted], room: int) -> list[Portion]:
         per_queue = self._per_queue()
@@ -186,7 +193,8 @@ class Fetcher:
         self, pairs: Sequence[Wanted], claim_id: UUID, limit: int, suspects: int
     ) -> list[Claim]:
         began = self._env.monotonic()
-        since = self._frontier.since(pairs, began)
+        is_hinted, self._is_hinted = self._is_hinted, False
+        since = self._frontier.since(pairs, began, is_hinted=is_hinted)
         claims = await self._claims.claim(
             pairs, worker=self.worker_id, claim_id=claim_id, limit=limit, suspects=suspects, since=since
         )
@@ -204,8 +212,11 @@ class Fetcher:
 
     def _until_next_token(self) -> float:
         if not self._not_before:
-            return float("inf")
+            return inf
         return max(min(self._not_before.values()) - self._env.monotonic(), 0.001)
+
+    def _until_owed(self) -> float:
+        return self._frontier.owed_at - self._env.monotonic()
 
     def _release(self, claims: Sequence[Claim]) -> None:
         for claim in claims:

@@ -163,6 +163,8 @@ class Worker:
                 runner.run(self._engine())
         except BaseException as caught:  # carried over to whoever awaits run()
             error = caught
+            if self.started.is_set():
+                self._emit("worker.failed", worker=self.id, error=repr(caught))
 
         def tell() -> None:
             if ended.done():
@@ -286,7 +288,7 @@ class Worker:
     def _ear(self, fetcher: Fetcher, heartbeat: Heartbeat, duties: Duties) -> Callable[[str], None]:
         def hear(hint: str) -> None:
             if hint == ANYTHING or any(hint == queue_hint(pair.queue) for pair in fetcher.wanted):
-                fetcher.bell.ring()
+                fetcher.hear()
             if hint in (CANCEL, ANYTHING):
                 heartbeat.bell.ring()
             duties.on_hint(hint)
