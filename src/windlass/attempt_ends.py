@@ -6,6 +6,18 @@ from datetime import datetime, timedelta
 
 LOOK_AGAIN = timedelta(seconds=15)
 """How soon a job that found its lock taken looks again."""
+BY_ITS_HANDLER = "cancelled by its handler"
+
+
+def length(given: object, *, field: str) -> timedelta:
+    """Read how long to wait, in any of the ways of `duration`; what lies in the past is no wait at all."""
+    # Here, because durations are refused by an error which is drawn beside these endings.
+    from windlass.durations import duration
+
+    is_past = (isinstance(given, timedelta) and given < timedelta(0)) or (
+        isinstance(given, int | float) and given < 0
+    )
+    return timedelta(0) if is_past else duration(given, field=field)
 
 
 class EndOfAttempt(Exception):
@@ -15,16 +27,18 @@ class EndOfAttempt(Exception):
 class Retry(EndOfAttempt):
     """The attempt failed; run it again, after `after` if given, otherwise by the policy's backoff."""
 
-    def __init__(self, message: str = "retry asked for", *, after: timedelta | None = None) -> None:
+    def __init__(
+        self, message: str = "retry asked for", *, after: timedelta | float | str | None = None
+    ) -> None:
         super().__init__(message)
-        self.after = after
+        self.after = None if after is None else length(after, field="after")
 
 
 class RetryAfter(Retry):
     """The attempt failed; run it again after this delay, as a server's Retry-After asks."""
 
-    def __init__(self, after: timedelta | float, message: str = "asked to retry later") -> None:
-        super().__init__(message, after=after if isinstance(after, timedelta) else timedelta(seconds=after))
+    def __init__(self, after: timedelta | float | str, message: str = "asked to retry later") -> None:
+        super().__init__(message, after=after)
 
 
 class Hopeless(EndOfAttempt):
@@ -34,9 +48,9 @@ class Hopeless(EndOfAttempt):
 class Snooze(EndOfAttempt):
     """Nothing failed: run again after `delay`, without spending an attempt."""
 
-    def __init__(self, delay: timedelta | float) -> None:
+    def __init__(self, delay: timedelta | float | str) -> None:
         super().__init__("snoozed")
-        self.delay = delay if isinstance(delay, timedelta) else timedelta(seconds=delay)
+        self.delay = length(delay, field="delay")
 
 
 class LockTaken(Snooze):
@@ -53,6 +67,6 @@ class LockTaken(Snooze):
 class Cancel(EndOfAttempt):
     """Stop this job for good; nothing is wrong with it."""
 
-    def __init__(self, reason: str = "cancelled by its handler") -> None:
+    def __init__(self, reason: str = BY_ITS_HANDLER) -> None:
         super().__init__(reason)
         self.reason = reason

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from windlass.attempt_ends import BY_ITS_HANDLER
 from windlass.durations import Duration, duration
 from windlass.errors import AlreadySettled, Cancel, InvalidPolicy, InvalidSettings, ItemFailed, Retry, Snooze
 from windlass.job import JobId
@@ -87,13 +88,13 @@ class BatchItem(Generic[T]):
 
     def retry(self, after: Duration) -> None:
         """Let the attempt fail, and run the job again after this time."""
-        self._settle(None, Retry(after=duration(after, field="after")))
+        self._settle(None, Retry(after=after))
 
     def snooze(self, delay: Duration) -> None:
         """Run the job again after this time, without spending an attempt."""
-        self._settle(None, Snooze(duration(delay, field="delay")))
+        self._settle(None, Snooze(delay))
 
-    def cancel(self, reason: str = "cancelled by its handler") -> None:
+    def cancel(self, reason: str = BY_ITS_HANDLER) -> None:
         """End the job for good as cancelled."""
         self._settle(None, Cancel(reason))
 

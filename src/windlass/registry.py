@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -264,6 +264,9 @@ def _place(kind: str, asked: RunsIn | None, signature: Signature, batching: Batc
     """Where the function runs; raises InvalidSettings where it cannot."""
     if asked is None:
         return "loop" if signature.is_async else "thread"
+    if asked not in (places := get_args(RunsIn)):
+        *first, last = map(repr, places)
+        raise InvalidSettings(f"runs_in of {kind!r} cannot be {asked!r}: it is {', '.join(first)} or {last}")
     if asked == "loop" and not signature.is_async:
         raise InvalidSettings(
             f"{kind!r} cannot run in the loop: a plain function would block it; use a thread"

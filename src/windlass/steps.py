@@ -38,6 +38,7 @@ class StepBook:
         self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Run a function unless it is done, await it if need be, and remember its result."""
+        _check_function(name, function)
         position = self._begin(name)
         results = self._results
         if results is None:
@@ -58,6 +59,7 @@ class StepBook:
         self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Do the same for a function that blocks, in its thread."""
+        _check_function(name, function)
         position = self._begin(name)
         if self._results is None:
             self._results = self._desk.results().result()
@@ -137,6 +139,20 @@ def _check_name(name: object) -> None:
         codec.check_key("step", name)
     except InvalidPayload as error:
         raise InvalidStep(name, error.problem) from error
+
+
+def _check_function(name: str, function: object) -> None:
+    if inspect.isawaitable(function):
+        if inspect.iscoroutine(function):
+            function.close()
+        raise InvalidStep(
+            name,
+            f"it was called already: hand in the function and what it takes, ctx.step({name!r}, work, 7)",
+        )
+    if not callable(function):
+        raise InvalidStep(
+            name, f"{type(function).__name__} is no function: hand in a function and what it takes"
+        )
 
 
 def _decoder(name: str, function: Callable[..., Any]) -> msgspec.json.Decoder[Any]:

@@ -43,6 +43,8 @@ MAY_CATCH_EVERYTHING = {
     "worker/batch_run.py",
     "worker/driving.py",  # hands to a coroutine what its task was thrown
     "worker/process_child.py",
+    "worker/endings.py",  # reads what handlers hand over with their endings
+    "worker/settler.py",  # one outcome that nobody can write must not keep the others
     "maintenance/loop.py",
     "classify.py",  # reads attributes of exceptions that users wrote
     "error_text.py",  # calls their __str__

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
+from windlass import Windlass
 from windlass.context import Context
 from windlass.errors import InvalidArguments, InvalidPayload, InvalidSettings, UnknownKind
 from windlass.policy import change
@@ -267,6 +268,16 @@ def test_a_function_runs_only_where_it_can() -> None:
         describe(send, runs_in="thread")
 
     assert describe(send, runs_in="process").runs_in == "process"
+
+
+@pytest.mark.parametrize("odd", ["proces", "Process", "", 1, ["process"]])
+def test_a_place_that_does_not_exist_is_refused_where_the_handler_is_made(odd: Any) -> None:
+    app = Windlass("sqlite://")
+
+    with pytest.raises(InvalidSettings, match="runs_in of 'everything' cannot be") as refused:
+        app.job(runs_in=odd, timeout="1s")(everything)
+
+    assert str(refused.value).endswith(f"cannot be {odd!r}: it is 'loop', 'thread' or 'process'")
 
 
 def test_parameters_may_have_any_name() -> None:

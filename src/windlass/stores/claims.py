@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
@@ -35,6 +35,7 @@ from windlass.stores.limiting import (
 from windlass.stores.limits import let_go
 
 _FAILURES = frozenset({"failed", "timeout", "crashed"})
+_TOLD = tuple(of.name for of in fields(ErrorInfo))
 _NO_TIME = timedelta(0)
 _FAR_AHEAD = datetime(9000, 1, 1, tzinfo=UTC)
 
@@ -275,8 +276,13 @@ def _settlement(claim: Claim, settlement: Settlement) -> dict[str, Any]:
 def _error_text(error: ErrorInfo | None) -> str | None:
     if error is None:
         return None
-    filled = {name: value for name, value in asdict(error).items() if value not in (None, "", {})}
-    return msgspec.json.encode(filled).decode()
+    return msgspec.json.encode(_told(error)).decode()
+
+
+def _told(error: ErrorInfo) -> dict[str, Any]:
+    # Not by `asdict`, which copies what it finds and takes ten times as long.
+    told = ((name, getattr(error, name)) for name in _TOLD)
+    return {name: value for name, value in told if value not in (None, "", {})}
 
 
 async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlement]]) -> set[JobId]:
@@ -314,7 +320,7 @@ async def _await_signals(connection: Connection, waits: Sequence[tuple[JobId, Wa
 
 
 def _letter(claim: Claim, settlement: Settlement) -> dict[str, Any]:
-    error = None if settlement.error is None else asdict(settlement.error)
+    error = None if settlement.error is None else _told(settlement.error)
     cause = fingerprint(claim.kind, settlement.reason or "", error)
     return {"job_id": claim.id, "epoch": claim.epoch, "cause": cause}
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from windlass.attempt_ends import BY_ITS_HANDLER, length
 from windlass.classify import ErrorClass, Rules, classify
-from windlass.error_text import error_info
+from windlass.error_text import error_info, safe_text
 from windlass.errors import (
     Cancel,
     Hopeless,
@@ -16,7 +17,6 @@ from windlass.errors import (
     InvalidPayload,
     InvalidSignal,
     InvalidStep,
-    Retry,
     SignalTimeout,
     Snooze,
 )
@@ -43,17 +43,18 @@ def raised(error: BaseException, *, rules: Rules, now: datetime) -> Outcome:
     """The outcome of a handler that raised."""
     if (wait := suspended_by(error)) is not None:
         return Waiting(wait)
-    match error:
-        case Snooze():
-            return Snoozed(error.delay)
-        case Cancel():
-            return Stopped(error.reason)
+    try:
+        match error:
+            case Snooze():
+                return Snoozed(length(error.delay, field="delay"))
+            case Cancel():
+                return Stopped(safe_text(str(error.reason or "")).strip() or BY_ITS_HANDLER)
+    except Exception as wrong:  # What a handler hands over, or a subclass of these, may be anything.
+        error = wrong
     _forget_frames_before_the_handler(error)
     found = classify(error, rules, now=now)
     info = error_info(error, error_class=found.error_class, code=found.code, status=found.status)
-    hopeless = isinstance(error, _FOR_GOOD)
-    after = error.after if isinstance(error, Retry) else found.retry_after
-    return Fail(info, hopeless=hopeless, retry_after=after)
+    return Fail(info, hopeless=isinstance(error, _FOR_GOOD), retry_after=found.retry_after)
 
 
 def in_step(outcome: Outcome, step: str | None) -> Outcome:

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from windlass.classify import ErrorClass
 from windlass.env import Env
+from windlass.error_text import safe_text
 from windlass.errors import StoreBusy, StoreError, StoreUnavailable
 from windlass.events import Emit
 from windlass.job import Claim
-from windlass.outcome import Complete, ErrorInfo, Fail, Outcome
+from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped, Waiting
 from windlass.records import Measured, Settled
 from windlass.settlement import Settlement
 from windlass.states import State
@@ -24,6 +25,7 @@ from windlass.worker.notebook import Notebook
 MOST_AT_ONCE = 1000
 LOCKED_AGAIN = 0.25
 REFUSED_AGAIN = 5.0
+_SAID_BY_HANDLERS = (Complete, Snoozed, Stopped, Waiting)
 
 T = TypeVar("T")
 Ended = tuple[Claim, Outcome]
@@ -114,7 +116,7 @@ class Settler:
         for part in (completed, others):
             try:
                 await self._write_part(part, skip_locked=skip_locked)
-            except StoreError:
+            except Exception:  # One outcome that nobody can write must not keep the others.
                 await self._write_one_by_one(part)
         self._writing = []
 
@@ -138,22 +140,23 @@ class Settler:
         for claim, outcome in part:
             try:
                 await self._write_part([(claim, outcome)], skip_locked=True)
-            except StoreError as error:
+            except Exception as error:
                 self._emit("outcome.refused", job_id=str(claim.id), kind=claim.kind, error=str(error))
                 await self._write_refused(claim, outcome, error)
 
-    async def _write_refused(self, claim: Claim, outcome: Outcome, error: StoreError) -> None:
-        # If the database takes a failure of this job, it was the result that it could not take.
+    async def _write_refused(self, claim: Claim, outcome: Outcome, error: Exception) -> None:
+        # If the database takes a failure of this job, it was what the handler said that it could not take.
         # If not, nothing is known against the job: its outcome is kept, and its lease with it.
-        if isinstance(outcome, Complete):
-            told = ErrorInfo(type(error).__name__, str(error), ErrorClass.RESULT_INVALID)
+        if isinstance(outcome, _SAID_BY_HANDLERS):
+            told = ErrorInfo(type(error).__name__, safe_text(str(error)), ErrorClass.RESULT_INVALID)
             failure = Fail(told, hopeless=True)
             try:
                 await self._write_part([(claim, failure)], skip_locked=True)
-            except StoreError:
-                self._set_apart((claim, outcome), seconds=REFUSED_AGAIN)
-        else:
-            self._set_apart((claim, outcome), seconds=REFUSED_AGAIN)
+            except Exception as refused:
+                self._emit("outcome.refused", job_id=str(claim.id), kind=claim.kind, error=str(refused))
+            else:
+                return
+        self._set_apart((claim, outcome), seconds=REFUSED_AGAIN)
 
     async def _write_last_words(self, claims: Sequence[Claim]) -> None:
         try:
