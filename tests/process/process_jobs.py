@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from windlass import Backoff, Cancel, Context, SignalTimeout, Snooze, Windlass, current
+from windlass import Backoff, Cancel, Context, Retry, SignalTimeout, Snooze, Windlass, current
 
 app = Windlass(os.environ["PROCESS_JOBS_URL"])
 # A large application takes its time to import, in each process anew.
@@ -91,6 +91,71 @@ def die(ctx: Context, how: str) -> int:
     if how == "segfault":
         os.kill(os.getpid(), signal.SIGSEGV)
     os._exit(7)
+
+
+@app.job(runs_in="process", max_crashes=1, **quick)
+def leave_another_behind(path: str, how: str) -> None:
+    """End without seeing to what was started."""
+    sleeping = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    Path(path).write_text(str(sleeping.pid))
+    if how == "exit":
+        os._exit(7)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.job(runs_in="process", max_attempts=1, max_crashes=1, **quick)
+def use_much_and_end(megabytes: int, how: str) -> None:
+    """Give the memory back before the end, and take no time limit as an answer."""
+    taken = b"x" * (megabytes * 1_048_576)
+    until = time.process_time() + 0.4
+    while time.process_time() < until:
+        pass
+    del taken
+    until = time.process_time() + 0.2
+    while time.process_time() < until or how == "stay":
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.job(runs_in="process", max_crashes=1, **quick)
+def die_at_once() -> None:
+    os._exit(7)
+
+
+@app.job(runs_in="process", max_attempts=1, **quick)
+def raise_what_is_odd(ctx: Context, how: str) -> None:
+    match how:
+        case "split":
+            raise BrokenGroup("many at once", [ValueError("one of them")])
+        case "cause":
+            with suppress(ValueError):
+                ctx.step_sync("first", fail.__wrapped__)
+            raise BrokenCause("no luck")
+        case "leaves":
+            raise LeavingSnooze(1)
+        case "after":
+            error = Retry("busy")
+            error.after = 5  # type: ignore[assignment]  # what users do
+            raise error
+    raise Cancel(5)  # type: ignore[arg-type]  # what users do
+
+
+class BrokenGroup(ExceptionGroup[Exception]):
+    def split(self, *_: Any) -> Any:
+        raise OSError("no group of ours")
+
+
+class BrokenCause(Exception):
+    @property
+    def __cause__(self) -> Any:
+        raise OSError("no cause of ours")
+
+
+class LeavingSnooze(Snooze):
+    def __getattribute__(self, name: str) -> Any:
+        if name == "delay":
+            raise SystemExit(3)
+        return super().__getattribute__(name)
 
 
 @app.job(runs_in="process", **quick)

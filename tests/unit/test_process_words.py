@@ -8,8 +8,9 @@ import pytest
 
 from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped, Waiting
 from windlass.signals import Wait
-from windlass.worker.process_words import Begun, Measured, Report, Unpacking, packed
+from windlass.worker.process_words import Begun, Measured, Report, Unpacking, packed, refuse_unsayable
 
+BEGUN = Begun(cpu_before=0.25, peak_rss_mb=34)
 MEASURED = Measured(cpu_ms=12, peak_rss_mb=34)
 ERROR = ErrorInfo("ValueError", "naïve \\ud800 \n", "unknown", traceback="File …", code="E1", status=503)
 
@@ -42,12 +43,33 @@ def test_what_only_a_worker_can_say_is_not_said_for_it(outcome: Outcome) -> None
         Report.of(outcome, MEASURED)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        Stopped(5),  # type: ignore[arg-type]  # what the test is about
+        Stopped(None),  # type: ignore[arg-type]  # what the test is about
+        Stopped("\ud800"),
+        Snoozed("soon"),  # type: ignore[arg-type]  # what the test is about
+        Fail(ERROR, retry_after=5),  # type: ignore[arg-type]  # what the test is about
+        Fail(ErrorInfo("ValueError", "", "unknown", context={"at": object()})),
+    ],
+)
+def test_what_the_worker_would_not_understand_is_refused_before_it_is_said(odd: Outcome) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        refuse_unsayable(odd)
+
+
+def test_what_the_worker_understands_is_not_refused() -> None:
+    refuse_unsayable(Fail(ERROR, hopeless=True, retry_after=timedelta(seconds=1.5)))
+    refuse_unsayable(Stopped("not needed"))
+
+
 def test_messages_are_put_together_from_pieces() -> None:
     report = Report.of(Complete('"' + "x" * 300 + '"'), MEASURED)
     unpacking, heard = Unpacking(), []
 
-    for byte in packed(Begun()) + packed(report):
+    for byte in packed(BEGUN) + packed(report):
         unpacking.add(bytes([byte]))
         heard.append(unpacking.next(Report if any(heard) else Begun))
 
-    assert [message for message in heard if message is not None] == [Begun(), report]
+    assert [message for message in heard if message is not None] == [BEGUN, report]

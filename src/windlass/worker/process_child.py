@@ -14,29 +14,31 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import reduce
-from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn
 
 from windlass import context as contexts
+from windlass.classify import ErrorClass, Rules
 from windlass.context import Context
 from windlass.env import SYSTEM
+from windlass.error_text import error_info
 from windlass.errors import InvalidSettings
 from windlass.handler import Handler
 from windlass.job import JobId
 from windlass.job_logs import forward, set_job_level
-from windlass.outcome import Outcome
+from windlass.outcome import Fail, Outcome
 from windlass.records import Measured
 from windlass.registry import HandlerSpec, describe
 from windlass.worker.desk import Completions
 from windlass.worker.endings import in_step, raised, returned
+from windlass.worker.peak_memory import forget_peak, peak_rss_mb
 from windlass.worker.process_desk import Channel, Forwarding, ProcessDesk
-from windlass.worker.process_words import Begun, Order, Report, Task, Unpacking
+from windlass.worker.process_words import Begun, Order, Report, Task, Unpacking, refuse_unsayable
 
 _SET_PARENT_DEATH_SIGNAL = 1
-_RESET_PEAK = "5"
 _CHUNK = 65_536
 
 
@@ -125,11 +127,16 @@ def _leave() -> NoReturn:
 
 
 def _report(task: Task, channel: Channel, ending: Termination) -> Report:
-    _forget_peak()
+    # Otherwise a small job would be told of with the peak of a large one before it.
+    forget_peak()
     set_job_level(task.log_level)
     before = _cpu_seconds()
     desk = ProcessDesk(task, channel, ending.held)
-    outcome = contextvars.copy_context().run(_attempt, task, desk, lambda: channel.say(Begun()))
+
+    def begin() -> None:
+        channel.say(Begun(cpu_before=before, peak_rss_mb=_peak_rss_mb()))
+
+    outcome = contextvars.copy_context().run(_attempt, task, desk, begin)
     desk.tell_last()
     _flush()
     measured = Measured(cpu_ms=round((_cpu_seconds() - before) * 1000), peak_rss_mb=_peak_rss_mb())
@@ -154,7 +161,21 @@ def _attempt(task: Task, desk: ProcessDesk, begin: Callable[[], None]) -> Outcom
         if desk.completed is not None:
             own.log.warning("job.outlived", error=type(error).__qualname__)
             return desk.completed
-        return in_step(raised(error, rules=task.rules, now=SYSTEM.wall()), own.failed_in(error))
+        return _outcome_of(error, own, task.rules)
+
+
+def _outcome_of(error: BaseException, own: Context, rules: Rules) -> Outcome:
+    """What comes of what the handler raised; a plain failure, if more of it cannot be told to the worker."""
+    try:
+        outcome = in_step(raised(error, rules=rules, now=SYSTEM.wall()), own.failed_in(error))
+        refuse_unsayable(outcome)
+    except Terminated:
+        raise
+    except BaseException as odd:  # exceptions are the user's code, too
+        info, why = (error_info(one, error_class=ErrorClass.UNKNOWN) for one in (error, odd))
+        told = f"{info.message} (that is all that could be told of it: {why.type}: {why.message})"
+        return Fail(replace(info, message=told))
+    return outcome
 
 
 def _context(task: Task, desk: ProcessDesk) -> Context:
@@ -194,16 +215,6 @@ def _cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
-def _forget_peak() -> None:
-    # Otherwise a small job would be told of with the peak of a large one before it.
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
-
-
 def _peak_rss_mb() -> int:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_048_576
-    # Not from getrusage, which also counts what the worker had when it started this process.
-    peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(peak.split()[1]) // 1024
+    # On Linux not from getrusage, which also counts what the worker had when it started this process.
+    return peak_rss_mb() or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_048_576

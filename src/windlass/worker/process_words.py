@@ -58,8 +58,14 @@ Order = Task | Answer
 """What a worker says."""
 
 
-class Begun(msgspec.Struct, frozen=True, tag=True):
-    """The handler is imported, or could not be, and its time begins."""
+class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The handler is imported, or could not be, and its time begins.
+
+    `cpu_before` is what the process had computed, in seconds, when it was given the attempt.
+    """
+
+    cpu_before: float
+    peak_rss_mb: int
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
@@ -173,6 +179,15 @@ class Settled(msgspec.Struct, frozen=True, tag=True):
 Errand = StepsAsked | StepDone | MailAsked | LockAsked | UnlockAsked | LeaseAsked | Told | Logged | Settled
 Word = Begun | Report | Errand
 """What a process says."""
+
+
+def refuse_unsayable(outcome: Outcome) -> None:
+    """Raise if the other side would not understand an outcome as it is meant; what is raised says why."""
+    unpacking = Unpacking()
+    unpacking.add(packed(Report.of(outcome, Measured(cpu_ms=0, peak_rss_mb=0))))
+    report: Report | None = unpacking.next(Report)
+    if report is None or report.outcome != outcome:
+        raise ValueError(f"{type(outcome).__name__} is not understood as it is meant")
 
 
 def packed(message: msgspec.Struct) -> bytes:

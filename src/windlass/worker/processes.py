@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import select
 import signal
-import socket
-import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
-import psutil
 
 from windlass.classify import ErrorClass, Rules
 from windlass.env import Env
 from windlass.errors import InvalidSettings
 from windlass.handler import Handler
 from windlass.job_logs import job_level
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released
+from windlass.outcome import Complete, ErrorInfo, Fail, Outcome, Released
 from windlass.records import Measured
 from windlass.registry import HandlerSpec
 from windlass.worker.desk import Services, WorkerDesk
 from windlass.worker.endings import raised, timed_out
 from windlass.worker.errands import Errands
-from windlass.worker.process_words import Begun, Report, Task, Unpacking, Word, packed
+from windlass.worker.process_handle import Child
+from windlass.worker.process_words import Begun, Report, Task, packed
 from windlass.worker.running import Running
 
 IMPORT_WITHIN = 20.0
 """Less than what maintenance allows beyond a time limit before it takes the job away from its worker."""
 LOOK_EVERY = 0.1
 KILL_AFTER = 2.0
-SEND_WITHIN = 30.0
-LAST_BREATH = 1.0
-_CHUNK = 65_536
-
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from windlass.worker.process_child import main; main(int(sys.argv[1]), *sys.argv[3:])"
-)
-
 
 _NEVER_BEGAN = Fail(
     ErrorInfo(
@@ -94,7 +78,7 @@ class ProcessLimits:
         """Whether the process has run enough jobs, or holds too much memory after the last."""
         if self.jobs is not None and child.served >= self.jobs:
             return True
-        return self.memory_mb is not None and child.rss_mb() > self.memory_mb
+        return self.memory_mb is not None and child.meter.rss_mb() > self.memory_mb
 
 
 class ProcessPool:
@@ -125,6 +109,10 @@ class ProcessPool:
             # It died between two attempts, and nobody saw it before the task was sent: this one has not begun.
             self._forget(child)
             return self.run(running)
+        if report is None:
+            # The last look, while what has ended is not reaped yet.
+            child.meter.look()
+        measured = child.meter.used if report is None else report.measured
         child.served += report is not None
         # Once it was signalled, nothing else may run in it, even if its handler went on to the end.
         if report is None or running.is_asked_to_stop or self._limits.reached_by(child):
@@ -133,12 +121,12 @@ class ProcessPool:
             with self._lock:
                 self._idle.append(child)
         if running.completed is not None:
-            return running.completed, None if report is None else report.measured
+            return running.completed, measured
         if report is None:
-            return running.stop_outcome or child.crash(running.claim.worker), child.measured
+            return running.stop_outcome or child.crash(running.claim.worker), measured
         if running.stop_outcome is not None and not isinstance(report.outcome, Complete):
-            return running.stop_outcome, report.measured
-        return report.outcome, report.measured
+            return running.stop_outcome, measured
+        return report.outcome, measured
 
     def close(self) -> None:
         """End every process at once."""
@@ -213,12 +201,14 @@ class ProcessPool:
     def _wait_for(self, child: Child, running: Running) -> Report | None:
         """The report of an attempt; None if its process ended without one, by itself or because it had to."""
         begin_by = self._env.monotonic() + IMPORT_WITHIN
-        child.has_begun, child.measured = False, None
+        child.has_begun = False
+        child.meter.start()
         child.errands = Errands(WorkerDesk(running, self._services), child.send)
-        if self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN) is None:
+        begun = self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN)
+        if begun is None:
             return None
         child.has_begun = True
-        child.cpu_before = child.cpu_seconds()
+        child.meter.begin(cpu_before=begun.cpu_before, peak_rss_mb=begun.peak_rss_mb)
         # A time limit is the handler's. If it held for the import as well, a short one could never be kept:
         # every attempt would be killed, and the next would have to import anew.
         running.started = now = self._env.monotonic()
@@ -229,6 +219,7 @@ class ProcessPool:
         self, kind: type[_M], child: Child, running: Running, *, by: float, otherwise: Outcome
     ) -> _M | None:
         now, kill_at = self._env.monotonic(), float("inf")
+        look_at = now + LOOK_EVERY
         while True:
             try:
                 message = child.receive(within=min(LOOK_EVERY, by - now) if now < by else LOOK_EVERY)
@@ -237,13 +228,17 @@ class ProcessPool:
             if isinstance(message, kind):
                 return message
             now = self._env.monotonic()
+            if now >= look_at:
+                # Not at every word of a handler that says much.
+                child.meter.look()
+                look_at = now + LOOK_EVERY
             if now >= by and not running.is_asked_to_stop:
                 running.stop(otherwise)
             if now >= kill_at:
                 return None
             if running.is_asked_to_stop and kill_at == float("inf"):
                 kill_at = now + KILL_AFTER
-                child.measure()
+                child.meter.look()
                 child.signal(signal.SIGTERM)
                 if not isinstance(running.stop_outcome, Released):
                     self._make_another_ready(running)
@@ -252,138 +247,3 @@ class ProcessPool:
         child.end()
         with self._lock:
             self._children.discard(child)
-
-
-class Child:
-    """One process, and the channel to it; it imports the modules before it is given anything."""
-
-    def __init__(self, *modules: str) -> None:
-        self.served, self.has_begun = 0, False
-        self.cpu_before = 0.0
-        self.measured: Measured | None = None
-        self.errands: Errands | None = None
-        self._channel, theirs = socket.socketpair()
-        self._channel.settimeout(SEND_WITHIN)
-        self._unpacking = Unpacking()
-        with theirs:
-            try:
-                self._process = _start(theirs, modules)
-            except BaseException:
-                self._channel.close()
-                raise
-        # Not select, which knows no descriptors above 1023.
-        self._poll = select.poll()
-        self._poll.register(self._channel, select.POLLIN)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
-
-    @property
-    def died_idle(self) -> bool:
-        """Whether a process that had served before did not even begin what it was given last.
-
-        Of a new process that would not be said: importing the handler's module may be what kills it.
-        """
-        return self.served > 0 and not self.has_begun
-
-    def send(self, task: bytes) -> None:
-        """Hand over an attempt; raises OSError if the process is gone."""
-        self._channel.sendall(task)
-
-    def receive(self, *, within: float) -> Begun | Report | None:
-        """What the process says next, None if nothing yet; raises EOFError when it can say no more.
-
-        What its handler asks for on the way is done.
-        """
-        if self.errands is not None and self.errands.is_waiting:
-            self.errands.answer(within=within)
-            within = 0
-        while (word := self._hear(within=within)) is not None:
-            if isinstance(word, Begun | Report):
-                return word
-            if self.errands is not None:
-                self.errands.take(word)
-            within = 0
-        return None
-
-    def _hear(self, *, within: float) -> Word | None:
-        # What the handler started may hold the channel open, so its end alone does not tell.
-        was_alive = self.is_alive
-        if (message := self._next()) is not None:
-            return message
-        if self._poll.poll(math.ceil(within * 1000) if was_alive else 0):
-            received = self._channel.recv(_CHUNK)
-            self._unpacking.add(received)
-            if not received:
-                with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(LAST_BREATH)
-                raise EOFError
-        elif not was_alive:
-            raise EOFError
-        return self._next()
-
-    def _next(self) -> Word | None:
-        word: Word | None = self._unpacking.next(Word)
-        return word
-
-    def measure(self) -> None:
-        """Note what the attempt has used so far, because a process that is ended cannot tell any more."""
-        if rss_mb := self.rss_mb():
-            cpu_ms = round((self.cpu_seconds() - self.cpu_before) * 1000)
-            self.measured = Measured(cpu_ms=max(cpu_ms, 0), peak_rss_mb=rss_mb)
-
-    def cpu_seconds(self) -> float:
-        """What the process has computed; 0 once it is gone."""
-        try:
-            return float(sum(psutil.Process(self._process.pid).cpu_times()[:4]))
-        except psutil.Error:
-            return 0.0
-
-    def rss_mb(self) -> int:
-        """What the process uses now; 0 once it is gone."""
-        try:
-            used: int = psutil.Process(self._process.pid).memory_info().rss
-        except psutil.Error:
-            return 0
-        return used >> 20
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal, unless the process has ended."""
-        self._process.send_signal(number)
-
-    def end(self) -> None:
-        """Kill the process and what it started, if they still run."""
-        if self.is_alive:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
-            self._process.wait()
-        self._channel.close()
-
-    def crash(self, worker: str) -> Crashed:
-        """The outcome of an attempt whose process has ended unasked."""
-        code = self._process.returncode
-        how = f"was killed by {_signal_name(-code)}" if code < 0 else f"left with exit code {code}"
-        return Crashed(worker, told=f"the handler's process {self._process.pid} {how}", was_alone=True)
-
-
-def _start(channel: socket.socket, modules: Sequence[str]) -> subprocess.Popen[bytes]:
-    flags = ["-P", *(f"-W{option}" for option in sys.warnoptions)]
-    told = [str(channel.fileno()), json.dumps([str(folder) for folder in sys.path]), *modules]
-    # A session of its own: Ctrl-C in a terminal is the worker's to answer, and what the handler starts can be
-    # ended with it. The program is started afresh: of a worker's threads and locks, nothing may be forked.
-    return subprocess.Popen(  # noqa: S603 -- the program is this Python itself
-        [sys.executable, *flags, "-c", _PROGRAM, *told],
-        stdin=subprocess.DEVNULL,
-        pass_fds=[channel.fileno()],
-        start_new_session=True,
-    )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
