@@ -1,4 +1,4 @@
-"""Every event that the engine tells of: log lines, hooks and metrics all come from this catalogue."""
+"""Every event that the engine tells of: log lines and what `emit` is called with all come from this catalogue."""
 
 from __future__ import annotations
 
@@ -29,15 +29,22 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "process.died": (Level.WARNING, "A worker process has ended unasked; its jobs start again at once."),
     "process.stuck": (Level.WARNING, "A worker process has said nothing for a minute and is killed."),
     "process.refused": (Level.ERROR, "A worker process could not be started; it is tried again."),
+    "health.failed": (
+        Level.ERROR,
+        "A supervisor cannot write its health files; it goes on without them, and tries again.",
+    ),
     "worker.replaced": (Level.WARNING, "A worker was given up for dead and goes on under a new id."),
     "worker.buried": (Level.WARNING, "A worker was not heard of for long and is given up for dead."),
+    "worker.failed": (
+        Level.ERROR,
+        "A worker has ended by an error of its own; its jobs are left to the others.",
+    ),
     "worker.tainted": (Level.WARNING, "A handler ignores that its time is over and keeps its slot."),
     "loop.blocked": (
         Level.WARNING,
         "A handler keeps the event loop to itself; the fields name its job and its line.",
     ),
     "jobs.claimed": (Level.DEBUG, "A worker has received jobs."),
-    "job.started": (Level.DEBUG, "A handler begins."),
     "job.measured": (Level.DEBUG, "An attempt in a process of its own has used so much time and memory."),
     "job.progressed": (Level.DEBUG, "A handler has told how far its job has come."),
     "job.outlived": (Level.WARNING, "A handler raised after the transaction that had completed its job."),

@@ -50,6 +50,14 @@ async def poison(ctx: Context) -> None:
 
 
 @app.job
+async def vanish(ctx: Context) -> None:
+    """End the process as if all were well, as a library may; the second time let it be."""
+    write("start", ctx)
+    if ctx.run == 1:
+        os._exit(0)
+
+
+@app.job
 async def deaf(ctx: Context) -> None:
     """Refuse to be cancelled."""
     write("start", ctx)

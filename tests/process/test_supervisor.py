@@ -140,6 +140,17 @@ async def test_a_killed_process_is_replaced_and_its_job_runs_again_at_once(shop:
     assert "process.died" in shop.log()
 
 
+async def test_a_process_that_leaves_unasked_has_died_whatever_its_exit_code(shop: Supervised) -> None:
+    await shop.started(processes=1)
+    job = await shop.jobs.vanish.enqueue()
+    await eventually(lambda: len(shop.journal("start")) == 2, within=SOON)
+    await shop.completed(1)
+
+    assert [attempt.status for attempt in await shop.jobs.app.jobs.attempts(job.id)] == ["crashed"]
+    assert shop.log().count("process.died") == 1
+    assert "process.left" not in shop.log()
+
+
 @both
 @pytest.mark.slow
 async def test_the_jobs_of_a_killed_process_run_again_within_two_seconds(shop: Supervised) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from pathlib import Path
 
@@ -72,6 +73,58 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidSettings, match="cannot keep health files in"):
         Health(tmp_path / "file" / "health", {})
+
+
+def test_a_health_folder_that_was_lost_is_made_again(tmp_path: Path) -> None:
+    health = Health(tmp_path / "run/health", {})
+    shutil.rmtree(tmp_path / "run")
+
+    health.tell(is_ready=True, status="")
+
+    assert sorted(path.name for path in (tmp_path / "run/health").iterdir()) == ["live", "ready"]
+
+
+def test_trouble_with_the_health_folder_is_told_once_each_time_it_begins(tmp_path: Path) -> None:
+    events: list[str] = []
+
+    def emit(event: str, /, **facts: object) -> None:
+        events.append(f"{event}: {facts['error']}")
+
+    folder = tmp_path / "health"
+    health = Health(folder, {})
+    for _ in range(2):
+        shutil.rmtree(folder)
+        folder.touch()
+        for _ in range(3):
+            health.tell(is_ready=True, status="", emit=emit)
+        folder.unlink()
+        health.tell(is_ready=True, status="", emit=emit)
+
+    assert events == ["health.failed: File exists"] * 2
+    assert sorted(path.name for path in folder.iterdir()) == ["live", "ready"]
+
+
+def test_a_health_folder_in_trouble_keeps_nobody_from_leaving(tmp_path: Path) -> None:
+    health = Health(tmp_path / "health", {})
+    shutil.rmtree(tmp_path / "health")
+    (tmp_path / "health").touch()
+
+    health.leave()
+    health.close()
+
+
+def test_systemd_is_told_although_the_health_folder_is_in_trouble(tmp_path: Path) -> None:
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as service:
+        service.bind(address)
+        service.settimeout(5)
+        health = Health(tmp_path / "health", {"NOTIFY_SOCKET": address})
+        shutil.rmtree(tmp_path / "health")
+        (tmp_path / "health").touch()
+
+        health.tell(is_ready=True, status="all is well")
+
+        assert service.recv(1000).decode().splitlines() == ["READY=1", "WATCHDOG=1", "STATUS=all is well"]
 
 
 def test_systemd_is_told(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ class Child:
         self.started_at = self._heard_at = env.monotonic()
         self.was_ready = False
         self.reason_to_leave: str | None = None
+        self.was_killed = False
         self._reading = asyncio.create_task(self._read(ours))
 
     @classmethod
@@ -88,6 +89,7 @@ class Child:
 
     def kill(self) -> None:
         """End it at once."""
+        self.was_killed = True
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from windlass.errors import InvalidSettings
+from windlass.events import Emit, silent
 
 
 class Health:
@@ -18,6 +19,7 @@ class Health:
         self._folder = folder
         self._notify = environment.get("NOTIFY_SOCKET")
         self._is_ready: bool | None = None
+        self._is_in_trouble = False
         if folder is not None:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -27,26 +29,44 @@ class Health:
             except OSError as error:
                 raise InvalidSettings(f"cannot keep health files in {folder}: {error.strerror}") from error
 
-    def tell(self, *, is_ready: bool, status: str) -> None:
-        """Give a sign of life, and say whether there is a worker that claims jobs."""
-        if self._folder is not None:
-            (self._folder / "live").touch()
-            if is_ready:
-                (self._folder / "ready").touch()
-            else:
-                self._remove("ready")
+    def tell(self, *, is_ready: bool, status: str, emit: Emit = silent) -> None:
+        """Give a sign of life, and say whether there is a worker that claims jobs.
+
+        Never raises: files that cannot be written are told of by an event, once for each time that the trouble begins.
+        """
+        try:
+            self._write(is_ready=is_ready)
+        except OSError as error:
+            if not self._is_in_trouble:
+                emit("health.failed", folder=str(self._folder), error=error.strerror)
+            self._is_in_trouble = True
+        else:
+            self._is_in_trouble = False
         became_ready = is_ready and not self._is_ready
         self._is_ready = is_ready
         self._to_systemd("READY=1" if became_ready else "", "WATCHDOG=1", f"STATUS={status}")
 
     def leave(self) -> None:
         """Say that no more jobs are claimed."""
-        self._remove("ready")
+        with suppress(OSError):
+            self._remove("ready")
         self._to_systemd("STOPPING=1")
 
     def close(self) -> None:
         """Take every sign of life away."""
-        self._remove("ready", "live")
+        with suppress(OSError):
+            self._remove("ready", "live")
+
+    def _write(self, *, is_ready: bool) -> None:
+        if self._folder is None:
+            return
+        # Somebody may have cleared up around it.
+        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / "live").touch()
+        if is_ready:
+            (self._folder / "ready").touch()
+        else:
+            self._remove("ready")
 
     def _remove(self, *names: str) -> None:
         if self._folder is not None:

@@ -52,12 +52,19 @@ class Supervisor:
         keeping = [asyncio.create_task(self._keep(number)) for number in range(1, self._processes + 1)]
         watching = asyncio.create_task(self._watch())
         try:
-            await asyncio.gather(*keeping)
+            waiting = set(keeping)
+            while waiting:
+                # Watching ends only by an error, and processes that nobody watches are worse than none.
+                done, _ = await asyncio.wait({watching, *waiting}, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+                waiting -= done
         finally:
             for task in (watching, *keeping, *self._followers):
                 task.cancel()
             await asyncio.gather(watching, *keeping, *self._followers, return_exceptions=True)
             self.kill()
+            await asyncio.gather(*[child.ended() for child in self._children.values()])
             self._health.close()
         return self.exit_code
 
@@ -105,7 +112,8 @@ class Supervisor:
         del self._children[child.number]
         facts = {"process_number": child.number, "pid": child.pid, "exit_code": code}
         self._has_worked = self._has_worked or child.was_ready
-        if code == 0 or (child.reason_to_leave is not None and not child.was_ready):
+        # An exit code of 0 says nothing: a library that ends the process may choose it.
+        if child.reason_to_leave is not None and (code == 0 or not child.was_ready):
             self._emit("process.left", **facts, reason=child.reason_to_leave)
             return False
         self._emit("process.died", **facts)
@@ -141,14 +149,15 @@ class Supervisor:
         while True:
             children = list(self._children.values())
             for child in children:
-                if child.silent_for > STUCK_AFTER and not child.reason_to_leave:
+                # Also one that leaves: its engine gives signs of life until its jobs' time to finish is over.
+                if child.silent_for > STUCK_AFTER and not child.was_killed:
                     self._emit("process.stuck", process_number=child.number, pid=child.pid)
                     child.kill()
             ready = [child for child in children if child.report.is_ready and not child.reason_to_leave]
             if not self._stopping.is_set():
                 self._replace_one(ready)
                 status = f"{len(ready)} of {self._processes} processes are ready"
-                self._health.tell(is_ready=bool(ready), status=status)
+                self._health.tell(is_ready=bool(ready), status=status, emit=self._emit)
             await self._env.sleep(LOOK_EVERY)
 
     def _replace_one(self, ready: Sequence[Child]) -> None:
