@@ -28,8 +28,11 @@ def for_people(facts: Mapping[str, Any]) -> dict[str, Any]:
     """A line for the terminal: an error is one sentence, and its traceback stays in the database."""
     told = _told(facts)
     error = told.pop("error_details", None)
+    if isinstance(error, Mapping):
+        # An exception may have no message.
+        error = ": ".join(str(error[name]) for name in ("name", "message") if error.get(name))
     if error:
-        told["error"] = f"{error['name']}: {error['message']}"
+        told["error"] = error
     return told
 
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from windlass.error_text import error_info
 from windlass.events import CATALOGUE
 from windlass.log_lines import for_machines, for_people
+from windlass.outcome import ErrorInfo
 from windlass.redaction import redact
 
 _log = logging.getLogger("windlass")
@@ -52,34 +54,52 @@ class JsonLines(logging.Formatter):
         self._fields = fields
 
     def format(self, record: logging.LogRecord) -> str:
-        extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
-        line = {
-            **self._fields,
-            **extra,
-            "event": record.getMessage(),
-            "level": record.levelname.lower(),
-            "timestamp": at.replace("+00:00", "Z"),
-        }
+        error = _error_of(record)
+        details = error and {"name": error.type, "message": error.message, "stack": error.traceback}
+        line = _line(record, self._fields, {"error_details": details} if details else {})
         return json_text.dumps(for_machines(line), default=str)
 
 
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"taskName"}
 
 
+def _line(record: logging.LogRecord, fields: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, Any]:
+    """All that a record tells; a fact with the name of one of the line's own stands beside it, as in `level_`."""
+    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
+    own = {
+        "event": record.getMessage(),
+        "level": record.levelname.lower(),
+        "timestamp": at.replace("+00:00", "Z"),
+        **error,
+    }
+    facts = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+    return {**fields, **{f"{name}_" if name in own else name: facts[name] for name in facts}, **own}
+
+
+def _error_of(record: logging.LogRecord) -> ErrorInfo | None:
+    # Outside of an `except`, `log.exception` gives three times None.
+    error = record.exc_info[1] if record.exc_info else None
+    return None if error is None else error_info(error, error_class="")
+
+
 def _console(fields: Mapping[str, Any]) -> logging.Formatter:
     import structlog
 
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[
-            lambda _, __, event: {**fields, **event},
-            structlog.stdlib.add_log_level,
-            structlog.stdlib.ExtraAdder(),
-            structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp"),
-        ],
+        foreign_pre_chain=[lambda _, __, event: {**event, **_for_terminal(event["_record"], fields)}],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             lambda _, __, event: for_people(event),
-            structlog.dev.ConsoleRenderer(colors=sys.stdout.isatty()),
+            # Its usual formatter shows the values of all variables, secrets and arguments among them.
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stdout.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
         ],
     )
+
+
+def _for_terminal(record: logging.LogRecord, fields: Mapping[str, Any]) -> dict[str, Any]:
+    error = _error_of(record)
+    # As text, which is redacted like any other: the exception itself would be written as it is.
+    line = _line(record, fields, {"exception": error.traceback} if error else {})
+    return {**line, "exc_info": None}

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from windlass.error_text import error_info
+
 HIDDEN = "***"
 PAYLOADS = frozenset({"args", "arguments", "payload", "result", "body"})
 """What belongs to a job and not into a log, under whatever event."""
@@ -14,6 +16,10 @@ _NAMES = (
     r"pass(?:word|wd|phrase)|secret|token|(?:api|access|private)[_-]?key|authorization|cookie|credentials?"
 )
 _TELLING = re.compile(_NAMES, re.IGNORECASE)
+# As in max_tokens, promptTokens and token_count: how many there are, if it is a number.
+_COUNTED = re.compile(
+    r"[Tt]okens(?![a-z])|TOKENS(?![A-Z])|token(?=[_-]?(?:count|limit|budget|usage)(?![a-z]))"
+)
 _SECRETS = (
     # A key that is written out, from its first line to its last.
     (
@@ -46,7 +52,7 @@ _SECRETS = (
 
 def redact(value: Any, *, name: str = "") -> Any:
     """The same value without its secrets; payloads of jobs are left out altogether."""
-    if name in PAYLOADS or (name and _TELLING.search(name) and value is not None):
+    if name in PAYLOADS or (name and value is not None and _is_telling(name, value)):
         return HIDDEN
     match value:
         case str():
@@ -55,8 +61,16 @@ def redact(value: Any, *, name: str = "") -> Any:
             return {key: redact(part, name=str(key)) for key, part in value.items()}
         case list() | tuple() | set() | frozenset():
             return [redact(part) for part in value]
+        case BaseException():
+            error = error_info(value, error_class="")
+            return redact_text(f"{error.type}: {error.message}")
         case _:
             return value
+
+
+def _is_telling(name: str, value: object) -> bool:
+    is_number = type(value) in (int, float)
+    return _TELLING.search(_COUNTED.sub(" ", name) if is_number else name) is not None
 
 
 def redact_text(text: str) -> str:

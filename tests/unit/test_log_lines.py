@@ -59,6 +59,32 @@ def test_fields_with_telling_names_and_payloads_are_hidden_at_any_depth() -> Non
     }
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["tokens", "tokens_used", "max_tokens", "promptTokens", "maxTokensUsed", "TOKENS_LEFT", "token_count"],
+)
+def test_numbers_of_tokens_are_no_secrets(name: str) -> None:
+    assert redact({name: 5, "usage": {name: 0.5}}) == {name: 5, "usage": {name: 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tokens_used", "5"),
+        ("max_tokens", ["5"]),
+        ("tokens", True),
+        ("token", 123456),
+        ("token_id", 5),
+        ("api_key_tokens", 5),
+        ("tokensecret", 5),
+        ("reset_token", 123456),
+        ("password", 123456),
+    ],
+)
+def test_whatever_else_is_called_a_token_is_hidden(name: str, value: object) -> None:
+    assert redact({name: value}) == {name: "***"}
+
+
 def test_a_line_for_machines_has_its_names_first_and_the_rest_as_context() -> None:
     line = for_machines(
         {
@@ -94,3 +120,17 @@ def test_a_program_with_handlers_of_its_own_gets_no_secrets_either(caplog: pytes
     [record] = caplog.records
     assert vars(record)["error"] == "postgresql://ann:***@db is down"
     assert vars(record)["token"] == "***"
+
+
+@pytest.mark.parametrize(
+    ("details", "told"),
+    [
+        ({"name": "ValueError", "message": "too small", "stack": "…"}, "ValueError: too small"),
+        ({"name": "ValueError", "stack": "…"}, "ValueError"),
+        ("too small", "too small"),
+    ],
+)
+def test_an_error_is_one_sentence_for_people_whatever_is_known_of_it(details: object, told: str) -> None:
+    line = for_people({"event": "job.dead", "error_details": details})
+
+    assert line["error"] == told
