@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import random
+import signal
 import sys
 import tempfile
 from dataclasses import asdict
@@ -31,9 +32,19 @@ def main(words: list[str] | None = None) -> int:
         report = json.loads(given.report.read_text())
     done = {one["seed"] for one in report["rounds"]}
     seeds = [seed for seed in range(report["seed"], report["seed"] + given.rounds) if seed not in done]
-    holds = asyncio.run(_play(seeds, given, report))
+    if given.rounds == 1:
+        holds = all(
+            _noted(asdict(run_alone(_plan(seed, given), keep=given.keep)), given, report) for seed in seeds
+        )
+    else:
+        holds = asyncio.run(_play(seeds, given, report))
     _say(f"{json.dumps(report.get('total'))}\nthe report is in {given.report}")
     return 0 if holds else 1
+
+
+def _leave(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(128 + signal.SIGTERM)
 
 
 async def _play(seeds: list[int], given: argparse.Namespace, report: dict[str, Any]) -> bool:
@@ -45,39 +56,60 @@ async def _play(seeds: list[int], given: argparse.Namespace, report: dict[str, A
             if broken.is_set():
                 return
             _say(f"seed {seed}: {given.jobs} jobs, {given.faults} faults")
-            round_ = await _round(seed, given)
-        report["rounds"].append(round_)
-        report["total"] = _total(report["rounds"])
-        given.report.parent.mkdir(parents=True, exist_ok=True)
-        given.report.write_text(json.dumps(report, indent=2) + "\n")
-        _say(f"seed {seed}: {json.dumps(round_['figures'])}")
-        if round_["violations"]:
-            broken.set()
-            _say(f"{json.dumps(round_['violations'], indent=2)}\nbroken; repeat with --seed {seed}")
+            if not _noted(await _round(seed, given), given, report):
+                broken.set()
 
     await asyncio.gather(*map(play, seeds))
     return not broken.is_set()
 
 
-async def _round(seed: int, given: argparse.Namespace) -> dict[str, Any]:
-    plan = Plan(
+def _noted(round_: dict[str, Any], given: argparse.Namespace, report: dict[str, Any]) -> bool:
+    """Write a round into the report; whether every rule held in it."""
+    report["rounds"].append(round_)
+    report["total"] = _total(report["rounds"])
+    given.report.parent.mkdir(parents=True, exist_ok=True)
+    given.report.write_text(json.dumps(report, indent=2) + "\n")
+    _say(f"seed {round_['seed']}: {json.dumps(round_['figures'])}")
+    if round_["violations"]:
+        _say(f"{json.dumps(round_['violations'], indent=2)}\nbroken; repeat with --seed {round_['seed']}")
+    return not round_["violations"]
+
+
+def _plan(seed: int, given: argparse.Namespace) -> Plan:
+    return Plan(
         seed=seed,
         jobs=given.jobs,
         faults=given.faults,
         rate=given.rate,
         pause=given.jobs / given.rate / given.faults * FAULTS_IN,
     )
-    if given.at_once == 1:
-        return asdict(await asyncio.to_thread(run_alone, plan, keep=given.keep))
-    # A process of its own: a proxy reads every message, and several in one would wait for each other.
+
+
+async def _round(seed: int, given: argparse.Namespace) -> dict[str, Any]:
+    """Make a round in a process of its own: a proxy reads every message, and several in one wait for each other."""
     with tempfile.TemporaryDirectory(prefix="windlass-round-") as folder:
         own = Path(folder) / "report.json"
-        numbers = {"--seed": seed, "--jobs": plan.jobs, "--faults": plan.faults, "--rate": plan.rate}
-        words = [str(word) for pair in numbers.items() for word in pair]
+        words = {
+            "--seed": seed,
+            "--jobs": given.jobs,
+            "--faults": given.faults,
+            "--rate": given.rate,
+            "--report": own,
+        }
+        if given.keep:
+            words["--keep"] = given.keep / str(seed)
+        # In a session of its own, so that who interrupts us interrupts it once, through us.
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "chaos", *words, "--report", str(own), stdout=asyncio.subprocess.DEVNULL
+            *(sys.executable, "-m", "chaos", *(str(word) for pair in words.items() for word in pair)),
+            stdout=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
         )
-        await child.wait()
+        try:
+            await child.wait()
+        except asyncio.CancelledError:
+            child.terminate()
+            await child.wait()
+            raise
         found: dict[str, Any] = json.loads(own.read_text())["rounds"][0]
         return found
 
@@ -108,4 +140,6 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
+    # Told to stop, it still takes down what it has started.
+    signal.signal(signal.SIGTERM, _leave)
     sys.exit(main())

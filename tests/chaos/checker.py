@@ -359,6 +359,7 @@ VACUOUS: tuple[Rule, ...] = (
     replies_were_lost,
     effects_were_written,
     children_waited,
+    schedules_fired,
 )
 
 

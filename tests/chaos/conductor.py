@@ -165,6 +165,7 @@ async def _harm(grounds: Field, producer: Post, plan: Plan, landed: list[str]) -
     """Do one fault after another, several at a time but one a post, until enough have landed."""
     chance = random.Random(plan.seed)
     running: set[asyncio.Task[None]] = set()
+    upcoming: list[str] = []
     database = Post("database", "", producer.proxy, grounds.folder, {})
 
     async def do(name: str, harm: faults.Harm, post: Post, own: random.Random) -> None:
@@ -177,8 +178,10 @@ async def _harm(grounds: Field, producer: Post, plan: Plan, landed: list[str]) -
         grounds.note(fault=name, post=post.name, **shown)
         if shown["landed"]:
             landed.append(name)
+        elif name not in landed:
+            # A short run sees every class only if one that found nothing to harm comes again.
+            upcoming.append(name)
 
-    upcoming: list[str] = []
     while len(landed) + len(running) < plan.faults or running:
         _ensure_health(producer, grounds)
         upcoming = [name for name in upcoming or _deck(plan, chance) if _can_land(name, producer)]

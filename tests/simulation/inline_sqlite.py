@@ -78,6 +78,8 @@ class Server:
         self.clock_skew = 0.0
         self.started_at = -3600.0
         self.is_down = False
+        self.stalled_at = -1.0
+        """When it was last freed from a transaction of a process that stands still."""
         self.committed: Callable[[Process, str], None] = lambda process, name: None
         self._queue: deque[Request] = deque()
         self._open: Transaction | None = None
@@ -131,7 +133,12 @@ class Server:
     def freeze(self, process: Process) -> None:
         """A process stands still; what it had locked is freed after a while."""
         if self._open is not None and self._open.process is process:
-            self.loop.call_later(IDLE_SECONDS, self._open.abort, context=context_of(self.strand))
+            self.loop.call_later(IDLE_SECONDS, self._break_off, self._open, context=context_of(self.strand))
+
+    def _break_off(self, transaction: Transaction) -> None:
+        if self._open is transaction:
+            self.stalled_at = self.loop.time()
+        transaction.abort()
 
     def go_down(self) -> None:
         """Drop every connection."""

@@ -181,6 +181,10 @@ class World:
             self.judge.counters[event] += 1
             told = " ".join(f"{name}={facts[name]}" for name in sorted(facts))
             self.note(f"{process.name} {event} {told}".rstrip(), job)
+            if event == "outcome.refused":
+                self.breaks(
+                    history.Violation("the tables' own rules", f"{process.name} was refused: {told}", job)
+                )
 
         return emit
 
@@ -216,6 +220,9 @@ class World:
         process = self.processes[held.worker.rsplit("-", 1)[0]]
         trouble = self.troubled.get(process.name, -1.0)
         if not process.is_alive or process.is_paused or trouble >= held.kept_at:
+            return True
+        # Here one transaction locks the whole database, and those of a frozen process keep everybody from renewing.
+        if self.server.stalled_at >= held.kept_at:
             return True
         # Whoever came after the database or its clock was away has nothing to compare with.
         return self.first_seen.get(by, 0.0) >= self.upset_at >= held.claimed_at
