@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from windlass.error_text import error_info
 
@@ -20,28 +21,43 @@ _TELLING = re.compile(_NAMES, re.IGNORECASE)
 _COUNTED = re.compile(
     r"[Tt]okens(?![a-z])|TOKENS(?![A-Z])|token(?=[_-]?(?:count|limit|budget|usage)(?![a-z]))"
 )
-_SECRETS = (
+
+
+class Secret(NamedTuple):
+    """How a secret looks in a text; `marks` are in lower case, and whatever looks so has one of them."""
+
+    marks: tuple[str, ...]
+    pattern: re.Pattern[str]
+    instead: str = HIDDEN
+
+
+SECRETS = (
     # A key that is written out, from its first line to its last.
-    (
+    Secret(
+        ("private key-----",),
         re.compile(
             r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
         ),
-        HIDDEN,
     ),
     # The password in a URL; it may contain an @ itself, so the last one counts.
-    (re.compile(r"([A-Za-z][\w+.-]*://[^\s/:@'\"]*):[^\s/'\"]+@"), rf"\1:{HIDDEN}@"),
-    (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
-    # JSON web tokens, and the keys of services that mark theirs.
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*"), HIDDEN),
-    (
-        re.compile(
-            r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:sk|pk|rk)[-_](?:live|test|proj)?[-_]?[A-Za-z0-9]{16,}\b"
-        ),
-        HIDDEN,
+    Secret(("://",), re.compile(r"([A-Za-z][\w+.-]*://[^\s/:@'\"]*):[^\s/'\"]+@"), rf"\1:{HIDDEN}@"),
+    Secret(
+        ("bearer", "basic"),
+        re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE),
+        rf"\1 {HIDDEN}",
     ),
-    (re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}"), HIDDEN),
+    # JSON web tokens, and the keys of services that mark theirs.
+    Secret(("eyj",), re.compile(r"\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*")),
+    Secret(("akia", "asia"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
+    Secret(
+        tuple(f"{first}{then}" for first in ("sk", "pk", "rk") for then in "-_"),
+        re.compile(r"\b(?:sk|pk|rk)[-_](?:live|test|proj)?[-_]?[A-Za-z0-9]{16,}\b"),
+    ),
+    Secret(tuple(f"gh{of}_" for of in "pousr"), re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}\b")),
+    Secret(("xox",), re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}")),
     # name=value, name: value and "name": "value".
-    (
+    Secret(
+        ("pass", "secret", "token", "key", "authorization", "cookie", "credential"),
         re.compile(
             rf"""((?:\w*(?:{_NAMES})\w*)["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&"')}}\]]+)""", re.IGNORECASE
         ),
@@ -68,13 +84,20 @@ def redact(value: Any, *, name: str = "") -> Any:
             return value
 
 
-def _is_telling(name: str, value: object) -> bool:
-    is_number = type(value) in (int, float)
-    return _TELLING.search(_COUNTED.sub(" ", name) if is_number else name) is not None
-
-
 def redact_text(text: str) -> str:
     """The same text without what looks like a secret."""
-    for pattern, instead in _SECRETS:
-        text = pattern.sub(instead, text)
+    # Looking for marks takes a hundredth of the time; beyond ASCII, more than one letter may be meant by a mark's.
+    lowered = text.lower() if text.isascii() else None
+    for secret in SECRETS:
+        if lowered is None or any(mark in lowered for mark in secret.marks):
+            text = secret.pattern.sub(secret.instead, text)
     return text
+
+
+def _is_telling(name: str, value: object) -> bool:
+    return _names_a_secret(name, is_number=type(value) in (int, float))
+
+
+@lru_cache(maxsize=1000)
+def _names_a_secret(name: str, *, is_number: bool) -> bool:
+    return _TELLING.search(_COUNTED.sub(" ", name) if is_number else name) is not None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from windlass.log_lines import for_machines, for_people
 from windlass.logs import log_event
-from windlass.redaction import redact, redact_text
+from windlass.redaction import SECRETS, Secret, redact, redact_text
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl"
 
@@ -46,6 +48,20 @@ def test_what_looks_like_a_secret_is_taken_out_of_texts(text: str, secret: str) 
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert redact_text(text) == text
+
+
+@pytest.mark.parametrize("secret", SECRETS, ids=lambda secret: secret.marks[0])
+@given(data=st.data())
+@settings(max_examples=30)
+def test_whatever_looks_like_a_secret_has_one_of_its_marks(secret: Secret, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(secret.pattern, alphabet=st.characters(codec="ascii")))
+
+    assert secret.pattern.search(text)
+    assert any(mark in text.lower() for mark in secret.marks)
+
+
+def test_a_secret_in_letters_that_are_only_the_same_in_lower_case_is_taken_out() -> None:
+    assert redact_text("paſſword=hunter2") == "paſſword=***"
 
 
 def test_fields_with_telling_names_and_payloads_are_hidden_at_any_depth() -> None:
