@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import uuid
 from typing import Any
 
-from plans import BATCH, DAY, HOUR, MINUTE, MODES, Case, Hot, Tables, cases
+from plans import BATCH, DAY, HOUR, MINUTE, Hot, Tables, cases
 
 from windlass.job import JobId, NewJob
 from windlass.stores import enqueuing
@@ -42,7 +41,6 @@ JOINING: Hot = {
     "joining/expect": (set(), 0),
     "joining/crowded": ({"jobs_of_tenant"}, 2 * 500),
 }
-LEFT_OUT: set[Case] = {*itertools.product(["fresh"], MODES, ["joining/crowded"])}
 
 
 def new_jobs(**given: Any) -> dict[str, Any]:
@@ -118,7 +116,7 @@ async def test_a_statement_that_stores_jobs_reads_no_more_than_its_keys(
     plan.assert_bounded(*HOT[name])
 
 
-@cases(JOINING, tables="handlers_tables", left_out=LEFT_OUT)
+@cases(JOINING, tables="handlers_tables")
 async def test_in_a_callers_transaction_a_statement_reads_no_more_than_its_keys(
     handlers_tables: Tables, plan_cache_mode: str, name: str
 ) -> None:
