@@ -10,7 +10,8 @@ import pytest
 from support import Workshop, eventually
 
 from chaos.proxy import Proxy, statement
-from windlass import State
+from windlass import ResultTimeout, State
+from windlass.client.waiting import LET_BE
 from windlass.options import JobOptions
 
 
@@ -114,6 +115,19 @@ async def test_a_job_passed_over_while_its_waiter_was_noted_does_not_wait_for_a_
         assert await waiting == 1
     finally:
         await other.close()
+
+
+async def test_a_job_that_can_be_claimed_is_let_be_for_a_while_by_who_waits_for_it(shop: Workshop) -> None:
+    handle = await shop.app.jobs.enqueue_by_name("note", {"n": 1})
+
+    with pytest.raises(ResultTimeout):
+        await handle.result(timeout=LET_BE / 2)
+    noted_early = await shop.rows("SELECT 1 FROM windlass.jobs WHERE is_awaited")
+    with pytest.raises(ResultTimeout):
+        await handle.result(timeout=4 * LET_BE)
+
+    assert not noted_early
+    assert await shop.rows("SELECT 1 FROM windlass.jobs WHERE is_awaited")
 
 
 async def is_noting(shop: Workshop) -> bool:

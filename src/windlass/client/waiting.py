@@ -14,8 +14,11 @@ from windlass.states import FINISHED, State
 from windlass.stores.contract import Jobs
 from windlass.wakeups.contract import ANYTHING, Wakeups, done_hint, queue_hint
 
-FIRST_LOOK = 0.05
-LAST_LOOK = 1.0
+FIRST_PAUSE = 0.001
+FIRST_PAUSE_IF_NOTED = 0.05
+LAST_PAUSE = 1.0
+LET_BE = 0.1
+"""For so long a job that can be claimed is left alone: to note a waiter locks its row, and a claim passes it over."""
 
 
 class Waiter:
@@ -32,10 +35,6 @@ class Waiter:
         self._bells.setdefault(hint, set()).add(bell)
         self._start_listening()
         try:
-            queue = await self._jobs.note_waiter(job_id)
-            if queue is not None:
-                # The note locked the row for a moment, and a worker that came just then has not seen the job.
-                self._wakeups.send(queue_hint(queue))
             return await self._look_until_done(job_id, bell, timeout)
         finally:
             self._bells[hint].discard(bell)
@@ -53,7 +52,7 @@ class Waiter:
     async def _look_until_done(
         self, job_id: JobId, bell: asyncio.Event, timeout: timedelta | None
     ) -> str | None:
-        started, pause = self._env.monotonic(), FIRST_LOOK
+        started, pause, is_noted = self._env.monotonic(), FIRST_PAUSE, False
         while True:
             bell.clear()
             ending = await self._jobs.ending(job_id)
@@ -61,12 +60,23 @@ class Waiter:
                 raise JobNotFound(job_id)
             if ending.state in FINISHED:
                 return _result(job_id, ending)
-            left = None if timeout is None else timeout.total_seconds() - (self._env.monotonic() - started)
+            waited = self._env.monotonic() - started
+            if not is_noted and (ending.state is not State.AVAILABLE or waited > LET_BE):
+                pause, is_noted = FIRST_PAUSE_IF_NOTED, True
+                await self._note(job_id)
+                continue
+            left = None if timeout is None else timeout.total_seconds() - waited
             if left is not None and left <= 0:
                 raise ResultTimeout(job_id, waited=timeout or timedelta(0), state=ending.state)
             with suppress(TimeoutError):
                 await asyncio.wait_for(bell.wait(), timeout=pause if left is None else min(pause, left))
-            pause = min(pause * 1.5, LAST_LOOK)
+            pause = min(pause * 1.5, LAST_PAUSE)
+
+    async def _note(self, job_id: JobId) -> None:
+        queue = await self._jobs.note_waiter(job_id)
+        if queue is not None:
+            # The note locked the row for a moment, and a worker that came just then has not seen the job.
+            self._wakeups.send(queue_hint(queue))
 
     def _start_listening(self) -> None:
         if self._listener is None or self._listener.done():
