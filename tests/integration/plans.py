@@ -113,7 +113,7 @@ class Plan:
 
     def assert_bounded(self, indexes: set[str], most: int) -> None:
         """Fail unless it came in by these indexes, looked at no more rows than that, and began at once."""
-        assert self.sequential == set(), self.what
+        assert self.sequential == set(), (self.what, self.sequential)
         assert indexes <= self.indexes, self.what
         assert self.visited <= most, self.what
         assert not self.is_compiled, self.what

@@ -72,11 +72,7 @@ HOT: Hot = {
     "dead_letters/next_open": ({"dead_letters_open"}, LETTERS),
     "dead_letters/groups": ({"dead_letters_cause"}, LETTERS + 8 * BATCH),
 }
-# Known to read a whole table there, where the engine's settings do not reach.
-LEFT_OUT_BEHIND_A_POOLER = {
-    *itertools.product(["fresh"], ["jobs/complete", "jobs/complete_alike", "jobs/look"]),
-}
-POOLED = [case for case in itertools.product(STATISTICS, HOT) if case not in LEFT_OUT_BEHIND_A_POOLER]
+POOLED = list(itertools.product(STATISTICS, HOT))
 
 ONE_PAIR = [("default", "report")]
 TWENTY_PAIRS = [("many", f"kind {number}") for number in range(20)]

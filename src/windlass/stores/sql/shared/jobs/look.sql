@@ -1,8 +1,9 @@
 -- What there is to do for maintenance now, and when the next scheduled job is due; every part reads a partial index.
--- For paused tenants one row is asked for: a join could be turned into a walk over all that waits.
+-- One row is asked for in the order of that index: an EXISTS can be turned into a join, and where many rows would do
+-- into a walk over the table, at whose beginning none of them may stand.
 SELECT
     {part next_times},
-    EXISTS (
+    (
         SELECT 1
         FROM windlass.jobs
         WHERE state = 'running'
@@ -11,33 +12,43 @@ SELECT
             OR started_at + timeout + CAST(:overrun AS {interval}) < {now}
             OR deadline + CAST(:overrun AS {interval}) < {now}
         )
-    ) AS has_expired,
-    EXISTS (
+        ORDER BY worker, id
+        LIMIT 1
+    ) IS NOT NULL AS has_expired,
+    (
         SELECT 1
         FROM windlass.jobs
         WHERE state IN ('scheduled', 'held', 'available')
           AND expires_at IS NOT NULL
           AND expires_at <= {now}
           AND run = 0
-    ) AS has_unstarted,
-    EXISTS (
+        ORDER BY expires_at
+        LIMIT 1
+    ) IS NOT NULL AS has_unstarted,
+    (
         SELECT 1
         FROM windlass.jobs
         WHERE state IN ('scheduled', 'held', 'available')
           AND deadline IS NOT NULL
           AND deadline <= {now}
-    ) AS has_late,
-    EXISTS (
+        ORDER BY deadline
+        LIMIT 1
+    ) IS NOT NULL AS has_late,
+    (
         SELECT 1
         FROM windlass.dependencies
         WHERE verdict IS NULL
-    ) AS has_waiting_children,
-    EXISTS (
+        ORDER BY parent_id, job_id
+        LIMIT 1
+    ) IS NOT NULL AS has_waiting_children,
+    (
         SELECT 1
         FROM windlass.jobs
         WHERE state = 'held'
           AND parked_for IS NOT NULL
-    )
+        ORDER BY parked_for, turn, id
+        LIMIT 1
+    ) IS NOT NULL
     OR EXISTS (
         SELECT 1
         FROM windlass.permits AS permit
