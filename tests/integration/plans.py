@@ -10,7 +10,7 @@ import itertools
 import json
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence, Set
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -48,19 +48,12 @@ STATISTICS = {
 Hot = dict[str, tuple[set[str], int]]
 """The indexes by which each statement must come in, and how many rows it may look at."""
 
-Case = tuple[str, str, str]
-"""What the planner believes, how it plans, and the statement."""
-
 SCANS = "SELECT relname, seq_scan FROM pg_stat_xact_user_tables WHERE schemaname = 'windlass'"
 
 
-def cases(hot: Hot, *, tables: str = "tables", left_out: Set[Case] = frozenset()) -> pytest.MarkDecorator:
-    """Run a test for every statement, with all that the planner may believe and both ways to plan.
-
-    Left out is what is known to be bad, until its statement is mended.
-    """
-    every = [case for case in itertools.product(STATISTICS, MODES, hot) if case not in left_out]
-    assert left_out <= set(itertools.product(STATISTICS, MODES, hot))
+def cases(hot: Hot, *, tables: str = "tables") -> pytest.MarkDecorator:
+    """Run a test for every statement, with all that the planner may believe and both ways to plan."""
+    every = list(itertools.product(STATISTICS, MODES, hot))
     return pytest.mark.parametrize(
         (tables, "plan_cache_mode", "name"),
         every,
@@ -72,11 +65,6 @@ def cases(hot: Hot, *, tables: str = "tables", left_out: Set[Case] = frozenset()
 def alike(**given: Any) -> dict[str, list[Any]]:
     """A batch of values that are all the same."""
     return {name: [value] * BATCH for name, value in given.items()}
-
-
-def misled(*names: str) -> set[Case]:
-    """The cases of these statements with misleading statistics."""
-    return set(itertools.product(["misleading"], MODES, names))
 
 
 class Plan:

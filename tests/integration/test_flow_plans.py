@@ -10,7 +10,7 @@ import uuid
 from typing import Any
 
 import pytest
-from plans import BATCH, Case, Hot, Tables, alike, cases
+from plans import BATCH, Hot, Tables, alike, cases
 
 from windlass.connect import open_database
 from windlass.stores.migrate import migrate
@@ -46,7 +46,6 @@ HOT: Hot = {
     "flows/tie": (set(), 0),
 }
 # Known to pass what is decided already.
-LEFT_OUT: set[Case] = {("fresh", "force_generic_plan", "flows/missed")}
 
 
 async def values_for(tables: Tables, name: str) -> dict[str, Any]:
@@ -81,7 +80,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return {"ids": children, "after": START, "limit": PAGE, "tenant": ""}
 
 
-@cases(HOT, left_out=LEFT_OUT)
+@cases(HOT)
 async def test_on_postgres_a_statement_about_flows_looks_at_no_more_than_it_is_about(
     tables: Tables, plan_cache_mode: str, name: str
 ) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from plan_rows import RUNNING
-from plans import BATCH, HOUR, MINUTE, PLACE, Hot, Tables, alike, cases, misled
+from plans import BATCH, HOUR, MINUTE, PLACE, Hot, Tables, alike, cases
 from test_plans import ONE_PAIR, claim_values
 
 HOT: Hot = {
@@ -36,7 +36,6 @@ HOT: Hot = {
     "jobs/look": ({"jobs_parked", "limits_due"}, 2 * RUNNING),
 }
 # Known to come in through all held jobs where the planner takes those for few.
-LEFT_OUT = misled("limits/expect", "limits/parked_keys")
 
 
 def some_keys() -> list[str]:
@@ -79,7 +78,7 @@ def limit_values() -> dict[str, Any]:
     }
 
 
-@cases(HOT, left_out=LEFT_OUT)
+@cases(HOT)
 async def test_a_statement_about_limits_looks_at_no_more_than_its_batch(
     tables: Tables, plan_cache_mode: str, name: str
 ) -> None:

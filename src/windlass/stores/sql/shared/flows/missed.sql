@@ -8,7 +8,7 @@ WITH RECURSIVE next AS (
             FROM windlass.dependencies
             WHERE verdict IS NULL
               AND parent_id > :after
-            ORDER BY parent_id
+            ORDER BY parent_id, job_id
             LIMIT 1
         ) AS parent_id,
         1 AS number
@@ -19,7 +19,7 @@ WITH RECURSIVE next AS (
             FROM windlass.dependencies AS dependencies
             WHERE dependencies.verdict IS NULL
               AND dependencies.parent_id > next.parent_id
-            ORDER BY dependencies.parent_id
+            ORDER BY dependencies.parent_id, dependencies.job_id
             LIMIT 1
         ),
         next.number + 1

@@ -2,21 +2,25 @@
 WITH RECURSIVE found (key, number) AS (
     SELECT
         (
-            SELECT min(parked_for)
+            SELECT parked_for
             FROM windlass.jobs
             WHERE state = 'held'
               AND parked_for IS NOT NULL
               AND parked_for > CAST(:after AS text)
+            ORDER BY parked_for, turn, id
+            LIMIT 1
         ),
         1
     UNION ALL
     SELECT
         (
-            SELECT min(parked_for)
+            SELECT parked_for
             FROM windlass.jobs
             WHERE state = 'held'
               AND parked_for IS NOT NULL
               AND parked_for > found.key
+            ORDER BY parked_for, turn, id
+            LIMIT 1
         ),
         found.number + 1
     FROM found
