@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, NewType, overload
 from uuid import UUID
 
 from windlass.signals import Wait
 from windlass.states import FINISHED, State
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 JobId = NewType("JobId", UUID)
 WorkerId = NewType("WorkerId", str)
@@ -121,8 +123,13 @@ class Claim(NamedTuple):
     worker: str = ""
     limits: tuple[str, ...] = ()
     """The limits of which it holds permits."""
-    turn: datetime | None = None
-    """Its place in the line, where that is known."""
+    place: int | None = None
+    """Its turn in microseconds, where that is known: a number, because hardly any is looked at as a time."""
+
+    @property
+    def turn(self) -> datetime | None:
+        """Its place in the line, where that is known."""
+        return None if self.place is None else _EPOCH + timedelta(microseconds=self.place)
 
     @property
     def guard(self) -> Guard:

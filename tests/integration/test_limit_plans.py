@@ -11,7 +11,7 @@ from plans import BATCH, HOUR, MINUTE, PLACE, Hot, Tables, alike, cases
 from test_plans import ONE_PAIR, claim_values
 
 HOT: Hot = {
-    "limits/candidates": ({"jobs_claim", "jobs_claim_suspect", PLACE}, 4 * BATCH),
+    "limits/candidates": ({"jobs_claim", PLACE}, 4 * BATCH),
     "limits/rivals": ({"jobs_claim"}, 2 * BATCH),
     "limits/lock": (set(), 0),
     "limits/lock_known": ({"limits_pkey"}, BATCH),

@@ -19,7 +19,7 @@ from windlass.records import Measured, Renewed, Seized, Settled, Wanted
 from windlass.settlement import Settlement
 from windlass.signals import Wait
 from windlass.states import FINISHED, State
-from windlass.stores import audit, rows, signals
+from windlass.stores import audit, claim_rows, rows, signals
 from windlass.stores.aftermath import Aftermath
 from windlass.stores.database import Connection, Lane, Row, Values
 from windlass.stores.fair_claims import Rounds, claim_fair_limited, claim_with_fair
@@ -209,7 +209,7 @@ class ClaimStore:
 
     async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
         found = await self.lane.fetch("jobs/strays", worker=worker, unanswered=list(unanswered))
-        return await _with_limits(self.lane, [rows.held_claim(row) for row in found])
+        return await _with_limits(self.lane, [claim_rows.held_claim(row) for row in found])
 
     async def seize(
         self, *, limit: int, hold_for: timedelta, overrun: timedelta, as_of: datetime | None = None
@@ -345,7 +345,7 @@ async def _take_over(connection: Connection, expired: Sequence[Row], hold_for: t
         "jobs/seize",
         [{"job_id": row["id"], "epoch": row["lease_epoch"], "hold_for": hold_for} for row in expired],
     )
-    claims = await _keep_permits(connection, [rows.held_claim(row) for row in found])
+    claims = await _keep_permits(connection, [claim_rows.held_claim(row) for row in found])
     return [Seized(claim, ran_out=why[claim.id][0], missed_deadline=why[claim.id][1]) for claim in claims]
 
 

@@ -12,7 +12,7 @@ from windlass.fairness import START, Fair, Place, place_after
 from windlass.job import Claim
 from windlass.limits import Bound
 from windlass.records import Wanted
-from windlass.stores import rows
+from windlass.stores import claim_rows
 from windlass.stores.database import Connection, Lane
 from windlass.stores.limiting import (
     Asked,
@@ -162,4 +162,4 @@ async def _claim_from(
         claim_id=asked.claim_id,
         limit=limit,
     )
-    return rows.claims(found, pairs, asked.worker)
+    return claim_rows.claims(found, pairs, asked.worker)

@@ -12,7 +12,7 @@ from windlass.allowance import Candidate, Claimed, Decision, Usage, decide, spen
 from windlass.job import Claim
 from windlass.limits import ORDER, Bound
 from windlass.records import Wanted
-from windlass.stores import rows
+from windlass.stores import claim_rows, rows
 from windlass.stores.database import Connection, Lane, Row
 
 MOST_ROUNDS = 20
@@ -57,7 +57,7 @@ async def _claim(on: Lane | Connection, wanted: Sequence[Wanted], asked: Asked, 
         suspects=asked.suspects,
         since=asked.since,
     )
-    return rows.claims(found, wanted, asked.worker)
+    return claim_rows.claims(found, wanted, asked.worker)
 
 
 def asked_for(wanted: Sequence[Wanted]) -> dict[str, list[Any]]:
@@ -277,7 +277,7 @@ async def _start(
     started = await connection.fetch_each(
         "limits/start", starts, worker=asked.worker, claim_id=asked.claim_id
     )
-    found = rows.claims(started, pairs, asked.worker)
+    found = claim_rows.claims(started, pairs, asked.worker)
     held = {one.id: tuple(b.key for b in one.bounds if not b.is_rate) for one in decision.starts}
     claims = [claim._replace(limits=held[claim.id]) for claim in found]
     await take_permits(connection, claims)

@@ -106,6 +106,8 @@ def dialect(*, clock: bool = False) -> Dialect:
         "share": lambda table: f"FOR SHARE OF {table}",
         # Not EXTRACT, which reckons with as many digits as anyone could want.
         "milliseconds": lambda body: f"(date_part('epoch', {body}) * 1000)::bigint",
+        # The same digits in a number take the driver a tenth of the time that a moment takes.
+        "microseconds": lambda body: f"(date_part('epoch', {body}) * 1000000)::bigint",
         "greatest": lambda _: "GREATEST",
         "least": lambda _: "LEAST",
         "any_of": _any_of,

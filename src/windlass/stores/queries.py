@@ -5,7 +5,7 @@ A query is a file, `sql/<database>/<noun>/<verb>.sql`, or the shared one of the 
 
 {clock}            the moment this row is written            {now}          the moment this statement began
 {each a t, b t}    one row for every set of values handed in  {skip_locked}  pass over rows that others hold
-{milliseconds x}   an interval or moment as whole ms          {greatest}     the larger of its arguments, or {least}
+{milliseconds x}   an interval or moment as whole ms, or µs   {greatest}     the larger of its arguments, or {least}
 {any_of c :v t}    the column is one of the values            {has_tag c :v} the JSON array holds the text
 {object …}         a JSON object                              {started}      when the database was started
 {share table}      keep its rows as they are until the end    {lock}         keep its rows from all others till then

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from windlass.job import Attempt, Claim, Job, JobId, Progress, Step
+from windlass.job import Attempt, Job, JobId, Progress, Step
 from windlass.pauses import Pause
 from windlass.records import (
     AuditEntry,
@@ -22,7 +20,6 @@ from windlass.records import (
     Neighbour,
     Override,
     QueueCount,
-    Wanted,
     WorkerRecord,
 )
 from windlass.states import State
@@ -55,65 +52,6 @@ def span(value: Any) -> timedelta:
 def document(value: Any) -> Any:
     """A JSON column as Python values."""
     return None if value is None else _decode(value)
-
-
-_ID, _KIND, _QUEUE, _LIMIT, _SUSPECT, _TIMEOUT, _LEASE, _DEADLINE, _LAST = map(
-    Claim._fields.index,
-    ("id", "kind", "queue", "max_attempts", "is_suspect", "timeout", "lease", "deadline", "worker"),
-)
-_ATTEMPT = Claim._fields.index("attempt")
-_by_turn = itemgetter(_LAST, _ID)
-
-
-def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[Claim]:
-    """New claims in order of turn.
-
-    A row has the fields of a claim in their order, with only what is the job's own where the worker knows the rest,
-    and the turn in the place of the worker. Thousands come every second, so they are filled in by position.
-    """
-    by_pair = {(pair.queue, pair.kind): pair for pair in wanted}
-    claims = []
-    # RETURNING promises no order.
-    for values in sorted((list(row.values()) for row in found), key=_by_turn):
-        pair = by_pair[values[_QUEUE], values[_KIND]]
-        limit, timeout, lease = values[_LIMIT], values[_TIMEOUT], values[_LEASE]
-        values[_LIMIT] = max(pair.max_attempts if limit is None else limit, values[_ATTEMPT])
-        values[_TIMEOUT] = pair.timeout if timeout is None else span(timeout)
-        values[_LEASE] = pair.lease if lease is None else span(lease)
-        turn, values[_LAST] = values[_LAST], worker
-        if not isinstance(values[_ID], UUID):
-            values[_ID], values[_SUSPECT] = job_id(values[_ID]), bool(values[_SUSPECT])
-            turn = moment(turn)
-        if values[_DEADLINE] is not None:
-            values[_DEADLINE] = moment(values[_DEADLINE])
-        values += ((), turn)
-        # Not Claim(…), which looks every one of them up by its name.
-        claims.append(tuple.__new__(Claim, values))
-    return claims
-
-
-def held_claim(row: Row) -> Claim:
-    """A claim as the job's row has it, whoever made it."""
-    return Claim(
-        id=job_id(row["id"]),
-        epoch=row["lease_epoch"],
-        kind=row["kind"],
-        queue=row["queue"],
-        args=row["args"],
-        attempt=row["attempt"],
-        max_attempts=row["max_attempts"],
-        run=row["run"],
-        crashes=row["crashes"],
-        is_suspect=bool(row["is_suspect"]),
-        timeout=span(row["timeout"]),
-        lease=span(row["lease"]),
-        tenant=row["tenant"],
-        policy=row["policy"],
-        correlation_id=row["correlation_id"],
-        deadline=maybe_moment(row["deadline"]),
-        worker=row["worker"],
-        turn=moment(row["turn"]),
-    )
 
 
 _AS_THEY_ARE = (

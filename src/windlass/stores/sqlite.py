@@ -63,6 +63,7 @@ _MACROS: Mapping[str, Callable[[str], str]] = {
     "skip_used": lambda _: "",
     "share": lambda _: "",
     "milliseconds": lambda body: f"(({body}) / 1000)",
+    "microseconds": lambda body: body,
     "greatest": lambda _: "max",
     "least": lambda _: "min",
     "any_of": _any_of,

@@ -1,4 +1,4 @@
--- One line for every table, column, index, rule and function of ours, for finding drift. Side tables of promoted
+-- One line for every table, column, index, rule, function and trigger of ours, for finding drift. Side tables of promoted
 -- fields and what fills them are left out: an application declares those, not this release.
 SELECT format('column %s.%s %s%s', table_name, column_name, data_type,
               CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END) AS line
@@ -21,4 +21,9 @@ SELECT format('function %s(%s): %s', proname, pg_get_function_identity_arguments
 FROM pg_proc
 WHERE pronamespace = 'windlass'::regnamespace
   AND proname !~ '^promote_'
+UNION ALL
+SELECT format('trigger %s.%s: %s', tgrelid::regclass, tgname, regexp_replace(pg_get_triggerdef(oid), '\s+', ' ', 'g'))
+FROM pg_trigger
+WHERE NOT tgisinternal
+  AND tgfoid IN (SELECT oid FROM pg_proc WHERE pronamespace = 'windlass'::regnamespace AND proname !~ '^promote_')
 ORDER BY line

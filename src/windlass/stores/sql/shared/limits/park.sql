@@ -1,5 +1,6 @@
 -- Put jobs aside that may not start, with the limit that each waits for. One that was stored before its kind
 -- went in order takes its place in the line now.
+-- The state is written so that no planner takes the index of available jobs for the way in.
 UPDATE windlass.jobs AS job
 SET state = 'held',
     reason = given.why,
@@ -9,5 +10,5 @@ SET state = 'held',
 FROM {each job_id uuid, limit_key text, why text, line text} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = given.job_id
-  AND job.state = 'available'
+  AND job.state || '' = 'available'
 RETURNING id
