@@ -134,7 +134,10 @@ def _key_problem(value: str) -> str | None:
 
 def _is_surely_faithful(value: object, encoded: bytes) -> bool:
     """Whether decoding gives back the value; a False only means that a closer look is needed."""
-    if b"\\u0000" in encoded or _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
+    # For one character first: to look for several costs more, and hardly any text has a backslash.
+    if b"\\" in encoded and b"\\u0000" in encoded:
+        return False
+    if _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
         return False
     if (
         type(value) is dict

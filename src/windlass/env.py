@@ -19,6 +19,14 @@ _LOW = (1 << 62) - 1
 _set = object.__setattr__
 
 
+def _made(bits: int) -> UUID:
+    """What UUID(int=bits) does, without its checks, which take longer than all the rest."""
+    made = UUID.__new__(UUID)
+    _set(made, "int", bits)
+    _set(made, "is_safe", _UNKNOWN)
+    return made
+
+
 class UuidMaker:
     """Makes version-7 UUIDs that only ever rise within one process.
 
@@ -41,11 +49,20 @@ class UuidMaker:
                 if self._low > _LOW:
                     self._begin(self._milliseconds + 1)
             bits = self._high | self._low
-        # What UUID(int=bits) does, without its checks, which take longer than all the rest.
-        made = UUID.__new__(UUID)
-        _set(made, "int", bits)
-        _set(made, "is_safe", _UNKNOWN)
-        return made
+        return _made(bits)
+
+    def many(self, number: int) -> list[UUID]:
+        """So many ids in a row, each of which is the last one plus one."""
+        milliseconds = self._wall_ns() // 1_000_000
+        with self._lock:
+            if milliseconds > self._milliseconds:
+                self._begin(milliseconds)
+            self._low += 1 + self._random_bits(20)
+            if self._low + number > _LOW:
+                self._begin(self._milliseconds + 1)
+            first = self._high | self._low
+            self._low += number
+        return [_made(bits) for bits in range(first, first + number)]
 
     def _begin(self, milliseconds: int) -> None:
         """Go on with ids of another millisecond; the highest random bit is left for counting up."""
@@ -73,6 +90,12 @@ class Env:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     secret: Callable[[], str] = lambda: secrets.token_hex(32)
     new_id: Callable[[], UUID] = field(default_factory=lambda: UuidMaker(time.time_ns, _chance.getrandbits))
+
+    def new_ids(self, number: int) -> list[UUID]:
+        """So many of them, in order, at a fraction of the time."""
+        if isinstance(self.new_id, UuidMaker):
+            return self.new_id.many(number)
+        return [self.new_id() for _ in range(number)]
 
 
 SYSTEM = Env()

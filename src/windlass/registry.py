@@ -129,7 +129,8 @@ class HandlerSpec:
             return dict(kwargs)
         names = self.signature.positional
         if not kwargs and len(args) <= len(names):
-            return dict(zip(names, args, strict=False))
+            # Without `strict`, which would take longer than all the rest here; there may be fewer than names.
+            return dict(zip(names, args))  # noqa: B905
         given = dict(kwargs)
         if args:
             if len(args) > len(names):

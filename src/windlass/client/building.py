@@ -84,7 +84,7 @@ class Builder:
         first = self._plain(spec, calls[0].args_text)
         if not first.is_plain:
             return None
-        ids = [cast(JobId, self.env.new_id()) for _ in calls]
+        ids = cast("list[JobId]", self.env.new_ids(len(calls)))
         return AlikeJobs(first, ids, [call.args_text for call in calls])
 
     def _plain(self, spec: HandlerSpec, args_text: str) -> NewJob:

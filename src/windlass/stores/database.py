@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from windlass.stores.queries import Dialect
 
 Row = Mapping[str, Any]
 Values = Mapping[str, Any]
+
+
+class Columns(Sequence[Values]):
+    """Sets of values that are known column by column: who wants them so need not take every set apart."""
+
+    def __init__(self, **columns: Sequence[Any]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    @overload
+    def __getitem__(self, index: int) -> Values: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Values]: ...
+    def __getitem__(self, index: int | slice) -> Values | Sequence[Values]:
+        part = {name: column[index] for name, column in self.columns.items()}
+        return Columns(**part) if isinstance(index, slice) else part
 
 
 class Connection(Protocol):

@@ -10,7 +10,7 @@ from typing import Any
 from windlass.errors import IdempotencyMismatch, StoreBusy, StoreConflict, StoreError, StoreUnavailable
 from windlass.job import AlikeJobs, JobId, NewJob, Stored
 from windlass.stores import quotas, rows, signals
-from windlass.stores.database import Connection, Lane
+from windlass.stores.database import Columns, Connection, Lane
 
 KEEP_KEYS = timedelta(hours=24)
 ONE_STATEMENT = 1000
@@ -48,10 +48,10 @@ class EnqueuingStore:
         if len(jobs) == 1:
             await self._enqueue_one(_plain_values(first), hint)
         elif isinstance(jobs, AlikeJobs):
-            own = [{"id": job_id, "args": args} for job_id, args in zip(jobs.ids, jobs.args, strict=True)]
+            own = Columns(id=jobs.ids, args=jobs.args)
             await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))
         elif all(_are_alike(job, first) for job in jobs):
-            own = [{"id": job.id, "args": job.args} for job in jobs]
+            own = Columns(id=[job.id for job in jobs], args=[job.args for job in jobs])
             await self.lane.fetch_each("jobs/enqueue_alike", own, **_shared_values(first))
         else:
             await self.lane.fetch_each("jobs/enqueue_plain", [_plain_values(job) for job in jobs])

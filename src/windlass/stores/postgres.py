@@ -21,7 +21,7 @@ from windlass.errors import (
     StoreError,
     StoreUnavailable,
 )
-from windlass.stores.database import Connection, Lane, Migration, Row, Values
+from windlass.stores.database import Columns, Connection, Lane, Migration, Row, Values
 from windlass.stores.queries import Dialect, columns
 
 Driver: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -357,7 +357,11 @@ class PostgresConnection:
         if not rows:
             return []
         statement = self._dialect.statement(name)
-        given: dict[str, Any] = {column: [row[column] for row in rows] for column in statement.columns}
+        given: dict[str, Any] = (
+            dict(rows.columns)
+            if isinstance(rows, Columns)
+            else {column: [row[column] for row in rows] for column in statement.columns}
+        )
         given.update(same)
         if self._clock is not None:
             given["clock"] = self._clock()

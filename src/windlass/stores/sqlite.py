@@ -23,7 +23,7 @@ from windlass.errors import (
     StoreError,
     StoreUnavailable,
 )
-from windlass.stores.database import Connection, Lane, Migration, Row, Values
+from windlass.stores.database import Columns, Connection, Lane, Migration, Row, Values
 from windlass.stores.queries import Dialect, Statement, columns
 from windlass.stores.sqlite_file import SqliteFile
 
@@ -259,11 +259,16 @@ def bindings(
             yield {name: known[name] if name in known else adapt(row[name]) for name in statement.values}
         return
     for first in range(0, len(rows), MOST_AT_ONCE):
-        sets = [
-            [adapt(row[name]) for name in statement.columns] for row in rows[first : first + MOST_AT_ONCE]
-        ]
+        sets = _sets(statement, rows[first : first + MOST_AT_ONCE])
         given = {**known, "rows": msgspec.json.encode(sets).decode()}
         yield {name: given[name] for name in statement.values}
+
+
+def _sets(statement: Statement, rows: Sequence[Values]) -> Sequence[Sequence[Any]]:
+    if not isinstance(rows, Columns):
+        return [[adapt(row[name]) for name in statement.columns] for row in rows]
+    columns = ([adapt(value) for value in rows.columns[name]] for name in statement.columns)
+    return list(zip(*columns, strict=True))
 
 
 def _work(
