@@ -63,6 +63,20 @@ def encode(value: object, *, limit_bytes: int = MAX_BYTES, what: str = "argument
     return encoded.decode()
 
 
+def encode_plain(names: Mapping[str, Any]) -> bytes | None:
+    """The JSON of texts, whole numbers, truths and None by their names; None where only `encode` can tell."""
+    if not _EXACT.issuperset(map(type, names.values())):
+        return None
+    try:
+        encoded = _encoder.encode(names)
+    except (ValueError, OverflowError):
+        return None
+    # A backslash may be part of a NUL, so many digits part of a number beyond 64 bits.
+    if b"\\" in encoded or _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
+        return None
+    return encoded
+
+
 def decode(text: str | bytes) -> Any:
     """Read JSON that passed the validator before it was stored."""
     return _decoder.decode(text)
@@ -134,10 +148,7 @@ def _key_problem(value: str) -> str | None:
 
 def _is_surely_faithful(value: object, encoded: bytes) -> bool:
     """Whether decoding gives back the value; a False only means that a closer look is needed."""
-    # For one character first: to look for several costs more, and hardly any text has a backslash.
-    if b"\\" in encoded and b"\\u0000" in encoded:
-        return False
-    if _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
+    if b"\\u0000" in encoded or _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
         return False
     if (
         type(value) is dict

@@ -101,6 +101,8 @@ class HandlerSpec:
 
         Raises InvalidArguments naming the field, or InvalidPayload for a value that JSON cannot hold.
         """
+        if (plain := self._bind_plain(args, kwargs)) is not None:
+            return plain
         given = self.by_name(args, kwargs)
         text = codec.encode(given, limit_bytes=self._max_payload_bytes)
         if self.signature is not None:
@@ -108,6 +110,24 @@ class HandlerSpec:
         elif self.arguments is not None:
             self._read(argument_schema.reader_of(self.arguments), text)
         return self._checked(text) if self._has_columns_or_keys else text
+
+    def _bind_plain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+        """What `bind` returns for most calls, at a third of the time; None where it has to look closer."""
+        signature = self.signature
+        if signature is None or self._has_columns_or_keys or (args and kwargs):
+            return None
+        if len(args) > len(signature.positional):
+            return None
+        # There may be fewer than names.
+        given = dict(zip(signature.positional, args)) if args else kwargs  # noqa: B905 -- `strict` takes longer than the rest
+        encoded = codec.encode_plain(given)
+        if encoded is None or len(encoded) > self._max_payload_bytes:
+            return None
+        try:
+            signature.decoder.decode(encoded)
+        except msgspec.ValidationError:
+            return None
+        return encoded.decode()
 
     def _checked(self, text: str) -> str:
         """The arguments, if every promoted field among them fits its column, and every key of a limit its bounds."""
@@ -129,8 +149,7 @@ class HandlerSpec:
             return dict(kwargs)
         names = self.signature.positional
         if not kwargs and len(args) <= len(names):
-            # Without `strict`, which would take longer than all the rest here; there may be fewer than names.
-            return dict(zip(names, args))  # noqa: B905
+            return dict(zip(names, args, strict=False))
         given = dict(kwargs)
         if args:
             if len(args) > len(names):
