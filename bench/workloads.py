@@ -33,7 +33,8 @@ class Scale:
     callers: int = 100
     latency_jobs: int = 50
     latency_seconds: float = 3.0
-    idle_seconds: float = 20.0
+    # A whole minute, because some look after their tables once in so long.
+    idle_seconds: float = 60.0
     idle_settling_seconds: float = 12.0
     patience: float = 60.0
 

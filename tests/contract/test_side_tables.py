@@ -134,7 +134,7 @@ async def test_who_removes_a_job_waits_for_what_is_being_added_to_it(
 
 
 async def waiting_for_a_lock(database: Postgres) -> None:
-    waiting = "SELECT count(*) AS number FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     async with asyncio.timeout(10):
         while True:
             async with database.lane("watching").transaction() as connection:

@@ -60,10 +60,11 @@ class UpkeepStore:
     async def delete_finished(
         self, state: State, *, older_than: timedelta, after: UUID, limit: int
     ) -> UUID | None:
-        now = (await self.lane.fetch("jobs/next_due"))[0]["now"]
+        async with self.lane.transaction() as connection:
+            now = (await connection.fetch("jobs/next_due"))[0]["now"]
+            found = await connection.fetch("jobs/by_age", after=JobId(after), limit=limit)
         cutoff = rows.moment(now) - older_than
         created_before = UUID(int=int(cutoff.timestamp() * 1000) << _TIMESTAMP_BITS)
-        found = await self.lane.fetch("jobs/by_age", after=JobId(after), limit=limit)
         old = [row for row in found if rows.job_id(row["id"]) < created_before]
         ended = [row["id"] for row in old if row["state"] == state and _ended_before(row, cutoff)]
         if ended:
@@ -75,10 +76,12 @@ class UpkeepStore:
         return rows.job_id(old[-1]["id"]) if len(old) == limit else None
 
     async def forget_keys(self) -> None:
-        await self.lane.fetch("keys/forget")
-        await self.lane.fetch("keys/forget_windows")
-        await self.lane.fetch("keys/forget_debounces")
-        await self.lane.fetch("flows/forget")
+        async with self.lane.transaction() as connection:
+            # In the order in which storing a job takes them, so that the two cannot wait for each other.
+            await connection.fetch("keys/forget_debounces")
+            await connection.fetch("keys/forget")
+            await connection.fetch("keys/forget_windows")
+            await connection.fetch("flows/forget")
 
 
 def _ended_before(row: Row, cutoff: datetime) -> bool:
