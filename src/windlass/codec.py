@@ -25,7 +25,9 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 _MIN_LENGTH_TOO_DEEP = 2 * (MAX_DEPTH + 1)
 _DIGITS_TO_ZERO = bytes(ord("0") if chr(byte) in "0123456789" else ord(" ") for byte in range(256))
-_LONG_INTEGER = b"0" * 19
+LONG_NUMBER = 19
+"""A number of so many digits may be beyond 64 bits."""
+_LONG_INTEGER = b"0" * LONG_NUMBER
 _MAX_DIGITS = 20
 _MAX_SHOWN = 60
 
@@ -63,18 +65,9 @@ def encode(value: object, *, limit_bytes: int = MAX_BYTES, what: str = "argument
     return encoded.decode()
 
 
-def encode_plain(names: Mapping[str, Any]) -> bytes | None:
-    """The JSON of texts, whole numbers, truths and None by their names; None where only `encode` can tell."""
-    if not _EXACT.issuperset(map(type, names.values())):
-        return None
-    try:
-        encoded = _encoder.encode(names)
-    except (ValueError, OverflowError):
-        return None
-    # A backslash may be part of a NUL, so many digits part of a number beyond 64 bits.
-    if b"\\" in encoded or _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
-        return None
-    return encoded
+def has_short_numbers(encoded: bytes) -> bool:
+    """Whether no number in this JSON is so long that it might be beyond 64 bits."""
+    return _LONG_INTEGER not in encoded.translate(_DIGITS_TO_ZERO)
 
 
 def decode(text: str | bytes) -> Any:
@@ -148,7 +141,7 @@ def _key_problem(value: str) -> str | None:
 
 def _is_surely_faithful(value: object, encoded: bytes) -> bool:
     """Whether decoding gives back the value; a False only means that a closer look is needed."""
-    if b"\\u0000" in encoded or _LONG_INTEGER in encoded.translate(_DIGITS_TO_ZERO):
+    if b"\\u0000" in encoded or not has_short_numbers(encoded):
         return False
     if (
         type(value) is dict

@@ -1,5 +1,5 @@
--- Let jobs wait for others. The foreign key keeps each parent from being removed until this is committed, by the
--- weakest of locks; nothing else of a parent's row is touched.
+-- Let jobs wait for others. What ties a row to its jobs keeps each parent from being removed until this is committed,
+-- by the weakest of locks; nothing else of a parent's row is touched.
 INSERT INTO windlass.dependencies (job_id, parent_id, place, type, condition, on_failure)
 SELECT
     given.job_id, given.parent_id, given.place, given.type, CAST(given.condition AS {json}), given.on_failure
