@@ -2,8 +2,8 @@
 
 -- A foreign key is looked at by every change of the row that it points to, ten of them by ten triggers. Nobody changes
 -- the id of a job, so the same is kept by triggers that are asked only when a job goes or when something is added to it.
-CREATE FUNCTION windlass.needs_job()
-RETURNS trigger
+CREATE FUNCTION windlass.hold_job(job uuid, beside name)
+RETURNS void
 LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -12,12 +12,20 @@ BEGIN
     -- Whoever removes the job waits for this transaction, and finds what it has added.
     PERFORM 1
     FROM windlass.jobs
-    WHERE id = NEW.job_id
+    WHERE id = job
     FOR KEY SHARE;
     IF NOT FOUND THEN
-        RAISE foreign_key_violation USING
-            MESSAGE = format('there is no job %s for a row of %I', NEW.job_id, TG_TABLE_NAME);
+        RAISE foreign_key_violation USING MESSAGE = format('there is no job %s for a row of %I', job, beside);
     END IF;
+END
+$$;
+
+CREATE FUNCTION windlass.needs_job()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    PERFORM windlass.hold_job(NEW.job_id, TG_TABLE_NAME);
     RETURN NULL;
 END
 $$;
@@ -25,18 +33,9 @@ $$;
 CREATE FUNCTION windlass.needs_parent()
 RETURNS trigger
 LANGUAGE plpgsql
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM 1
-    FROM windlass.jobs
-    WHERE id = NEW.parent_id
-    FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RAISE foreign_key_violation USING
-            MESSAGE = format('there is no job %s for a row of %I', NEW.parent_id, TG_TABLE_NAME);
-    END IF;
+    PERFORM windlass.hold_job(NEW.parent_id, TG_TABLE_NAME);
     RETURN NULL;
 END
 $$;
