@@ -172,3 +172,9 @@ DROP INDEX windlass.jobs_claim_suspect;
 
 CREATE INDEX jobs_claim ON windlass.jobs (queue, kind, is_suspect, turn, id)
 WHERE state = 'available';
+
+-- A worker's jobs are few, and its index is the one that every claim adds to: by name alone it is half as large.
+DROP INDEX windlass.jobs_running;
+
+CREATE INDEX jobs_running ON windlass.jobs (worker)
+WHERE state = 'running';
