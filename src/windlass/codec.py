@@ -25,9 +25,7 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 _MIN_LENGTH_TOO_DEEP = 2 * (MAX_DEPTH + 1)
 _DIGITS_TO_ZERO = bytes(ord("0") if chr(byte) in "0123456789" else ord(" ") for byte in range(256))
-LONG_NUMBER = 19
-"""A number of so many digits may be beyond 64 bits."""
-_LONG_INTEGER = b"0" * LONG_NUMBER
+_LONG_INTEGER = b"0" * 19
 _MAX_DIGITS = 20
 _MAX_SHOWN = 60
 
@@ -39,7 +37,7 @@ _UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _CLOSING = {"[": "]", "{": "}"}
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-_EXACT = _SCALARS - {float}
+EXACT = _SCALARS - {float}
 """What JSON gives back as it was, but for a NUL in a text and a number beyond 64 bits; a float may be NaN as well."""
 _TEXT = frozenset({str})
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -145,7 +143,7 @@ def _is_surely_faithful(value: object, encoded: bytes) -> bool:
         return False
     if (
         type(value) is dict
-        and _EXACT.issuperset(map(type, value.values()))
+        and EXACT.issuperset(map(type, value.values()))
         and _TEXT.issuperset(map(type, value))
     ):
         return True

@@ -39,6 +39,15 @@ class UuidMaker:
         os.register_at_fork(after_in_child=self._start_afresh)
 
     def __call__(self) -> UUID:
+        return _made(self._take(1))
+
+    def many(self, number: int) -> list[UUID]:
+        """So many ids in a row, each of which is the last one plus one."""
+        first = self._take(number)
+        return [_made(bits) for bits in range(first, first + number)]
+
+    def _take(self, number: int) -> int:
+        """The bits of the first of so many ids that nobody else gets."""
         milliseconds = self._wall_ns() // 1_000_000
         with self._lock:
             if milliseconds > self._milliseconds:
@@ -46,23 +55,11 @@ class UuidMaker:
             else:
                 # Within one millisecond, or after a clock step back, count up from the last id.
                 self._low += 1 + self._random_bits(20)
-                if self._low > _LOW:
+                if self._low + number - 1 > _LOW:
                     self._begin(self._milliseconds + 1)
-            bits = self._high | self._low
-        return _made(bits)
-
-    def many(self, number: int) -> list[UUID]:
-        """So many ids in a row, each of which is the last one plus one."""
-        milliseconds = self._wall_ns() // 1_000_000
-        with self._lock:
-            if milliseconds > self._milliseconds:
-                self._begin(milliseconds)
-            self._low += 1 + self._random_bits(20)
-            if self._low + number > _LOW:
-                self._begin(self._milliseconds + 1)
             first = self._high | self._low
-            self._low += number
-        return [_made(bits) for bits in range(first, first + number)]
+            self._low += number - 1
+        return first
 
     def _begin(self, milliseconds: int) -> None:
         """Go on with ids of another millisecond; the highest random bit is left for counting up."""

@@ -123,13 +123,14 @@ class Claim(NamedTuple):
     worker: str = ""
     limits: tuple[str, ...] = ()
     """The limits of which it holds permits."""
-    place: int | None = None
-    """Its turn in microseconds, where that is known: a number, because hardly any is looked at as a time."""
+    turn_microseconds: int | None = None
+    """Its place in the line, where that is known: a number, because hardly any is looked at as a time."""
 
     @property
     def turn(self) -> datetime | None:
-        """Its place in the line, where that is known."""
-        return None if self.place is None else _EPOCH + timedelta(microseconds=self.place)
+        """Its place in the line as a time, where that is known."""
+        given = self.turn_microseconds
+        return None if given is None else _EPOCH + timedelta(microseconds=given)
 
     @property
     def guard(self) -> Guard:

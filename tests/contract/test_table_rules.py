@@ -22,6 +22,7 @@ NONSENSE = {
         "state = 'running', lease_expires_at = created_at, heartbeat_at = created_at",
     ),
     "waiting with an odd epoch": ("available", "lease_epoch = lease_epoch + 1"),
+    "an epoch before the first": ("available", "lease_epoch = -1"),
     "waiting with a lease": ("available", "lease_expires_at = created_at"),
     "a heartbeat outside a run": ("available", "heartbeat_at = created_at"),
     "running without its lease": ("running", "lease_expires_at = NULL"),

@@ -29,7 +29,7 @@ def claims(number: int, *, suspect_at: int | None = None) -> list[Claim]:
             is_suspect=n == suspect_at,
             timeout=timedelta(minutes=5),
             lease=timedelta(minutes=1),
-            place=int((NOON + timedelta(seconds=n)).timestamp() * 1_000_000),
+            turn_microseconds=int((NOON + timedelta(seconds=n)).timestamp() * 1_000_000),
         )
         for n in range(number)
     ]

@@ -58,3 +58,27 @@ def test_threads_never_share_an_id() -> None:
         made = [one for batch in threads.map(many, range(8)) for one in batch]
 
     assert len(set(made)) == 40_000
+
+
+@given(st.lists(st.integers(0, 2**48 // 2 * MILLISECOND), min_size=2, max_size=20), st.integers())
+def test_many_ids_at_once_rise_with_those_before_and_after(walls: list[int], seed: int) -> None:
+    """ENG-001."""
+    new_id = maker_at(*walls, seed=seed)
+
+    ids = [one for n, _ in enumerate(walls) for one in (new_id.many(n) if n % 2 else [new_id()])]
+
+    assert ids == sorted(set(ids))
+    assert {(made.version, made.variant) for made in ids} == {(7, RFC_4122)}
+
+
+def test_many_ids_that_do_not_fit_into_a_millisecond_are_of_the_next() -> None:
+    new_id = UuidMaker(lambda: 5 * MILLISECOND, lambda bits: (1 << bits) - 1)
+    first = new_id()
+
+    ids = new_id.many(2**10)
+    new_id._low = (1 << 62) - 5
+    later = new_id.many(10)
+
+    assert [first, *ids, *later] == sorted({first, *ids, *later})
+    assert {made.int >> 80 for made in later} == {6}
+    assert {(made.version, made.variant) for made in later} == {(7, RFC_4122)}

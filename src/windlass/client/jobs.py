@@ -137,8 +137,7 @@ class Jobs:
         await self.promoted.require([spec] if spec.promoted else [])
 
         async def handles() -> list[JobHandle[Any]]:
-            read, lookup = spec.result_reader, self.lookup
-            return [JobHandle(job_id, spec.kind, True, read, lookup) for job_id in jobs.ids]
+            return [self.handle(spec, job_id) for job_id in jobs.ids]
 
         # Side by side, so that the handles are made while the database is at work.
         made: list[JobHandle[Any]]

@@ -12,7 +12,7 @@ from windlass.records import Wanted
 from windlass.stores.database import Row
 from windlass.stores.rows import job_id, maybe_moment, span
 
-# Where the answer to a claim has the place in the line and the id, and what it has of a plain job behind them.
+# Where the answer to a claim has the turn and the id, and what it has of a plain job behind them.
 _in_line = itemgetter(5, 0)
 _PLAIN = [None] * 11
 
@@ -27,14 +27,14 @@ def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[
     claims = []
     # RETURNING promises no order.
     for values in sorted([tuple(row.values()) for row in found], key=_in_line):
-        known, kind, queue, args, attempt, place, *rare = values
+        known, kind, queue, args, attempt, turn, *rare = values
         if not isinstance(known, UUID):
             known = job_id(known)
         pair = by_pair[queue, kind]
         most = pair.max_attempts if pair.max_attempts > attempt else attempt
         first = (known, 2 * attempt - 1, kind, queue, args, attempt, most, attempt, 0, False, pair.timeout)
         # Not Claim(…), which looks every one of them up by its name.
-        claim = tuple.__new__(Claim, (*first, pair.lease, "", None, None, None, worker, (), place))
+        claim = tuple.__new__(Claim, (*first, pair.lease, "", None, None, None, worker, (), turn))
         claims.append(claim if rare == _PLAIN else _with_rare(claim, *rare))
     return claims
 
@@ -88,5 +88,5 @@ def held_claim(row: Row) -> Claim:
         correlation_id=row["correlation_id"],
         deadline=maybe_moment(row["deadline"]),
         worker=row["worker"],
-        place=row["place"],
+        turn_microseconds=row["turn_microseconds"],
     )

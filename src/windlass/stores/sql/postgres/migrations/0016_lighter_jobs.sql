@@ -146,7 +146,7 @@ ALTER TABLE windlass.jobs ADD CONSTRAINT fields_fit_state CHECK (
     CASE lease_epoch % 2
         WHEN 1 THEN
             state = 'running' AND lease_expires_at IS NOT NULL AND num_nonnulls(finished_at, result) = 0
-        ELSE
+        WHEN 0 THEN
             num_nonnulls(lease_expires_at, heartbeat_at) = 0
             AND CASE
                 WHEN finished_at IS NULL THEN
@@ -156,6 +156,7 @@ ALTER TABLE windlass.jobs ADD CONSTRAINT fields_fit_state CHECK (
                     state = 'completed'
                     OR state IN ('dead', 'cancelled', 'resolved') AND reason IS NOT NULL AND result IS NULL
             END
+        ELSE FALSE
     END
     AND priority BETWEEN 1 AND 10
     AND attempt BETWEEN 0 AND max_attempts

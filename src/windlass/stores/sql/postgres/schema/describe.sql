@@ -1,5 +1,5 @@
--- One line for every table, column, index, rule, function and trigger of ours, for finding drift. Side tables of promoted
--- fields and what fills them are left out: an application declares those, not this release.
+-- One line for every table, column, index, rule, function and trigger of ours, for finding drift. Side tables of
+-- promoted fields and what fills them are left out: an application declares those, not this release.
 SELECT format('column %s.%s %s%s', table_name, column_name, data_type,
               CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END) AS line
 FROM information_schema.columns
