@@ -31,6 +31,7 @@ NOT_FOR_PEOPLE = {
     "add_routes",
     "enqueue",
     "enqueue_alone",
+    "enqueue_each",
     "enqueue_many_alone",
     "spec_of",
     "store",

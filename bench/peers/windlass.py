@@ -76,7 +76,7 @@ class Client:
     packages = ("windlass", "asyncpg", "uvloop")
 
     async def open(self) -> None:
-        self._kind, self._more = noop, ()
+        self._kind, self._more = noop, dict[str, str]()
         database = open_database(URL)
         await migrate.migrate(database)
         await database.close()
@@ -86,13 +86,13 @@ class Client:
 
     def variant(self, name: str, size: int) -> None:
         """Enqueue another kind from now on, with so many bytes of payload."""
-        self._kind, self._more = KINDS[name], ("x" * size,) if size else ()
+        self._kind, self._more = KINDS[name], {"body": "x" * size} if size else {}
 
     async def enqueue(self, n: int, sent: int) -> JobHandle[None]:
         return await noop.enqueue(n, sent)
 
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
-        await app.jobs.enqueue_many([self._kind.args(number, 0, *self._more) for number in numbers])
+        await self._kind.enqueue_many([{"n": number, "sent": 0, **self._more} for number in numbers])
 
     async def wait(self, handle: JobHandle[None]) -> None:
         await handle.result()

@@ -14,7 +14,7 @@ def main() -> None:
     job = add.enqueue_sync(1, 2)
     print(job.get_sync().state)
 
-    jobs = app.sync.jobs.enqueue_many([add.args(n, n) for n in range(10)])
+    jobs = add.enqueue_many_sync([{"a": n, "b": n} for n in range(10)])
     page = app.sync.jobs.search(JobFilter(state=State.AVAILABLE), limit=5)
     print(len(jobs), len(page.jobs), page.cursor is not None)
 

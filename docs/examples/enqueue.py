@@ -68,8 +68,15 @@ async def quietly() -> None:
 
 async def many() -> None:
     readers = [f"reader{number}@example.org" for number in range(500)]
-    jobs = await app.jobs.enqueue_many([send_mail.args(to=reader) for reader in readers])
+    jobs = await send_mail.enqueue_many([{"to": reader} for reader in readers])
     print(len(jobs), "stored, all or none")
+
+
+async def mixed() -> None:
+    # Jobs of several kinds, or each with options of its own.
+    first = send_mail.args(to="ada@example.org")
+    second = send_mail.options(delay="1h", priority=2).args(to="bob@example.org")
+    await app.jobs.enqueue_many([first, second])
 
 
 async def by_name() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
@@ -30,6 +30,16 @@ class Enqueuer(Protocol):
 
     def enqueue_sync(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
         """Store one job, blocking."""
+        ...
+
+    @property
+    def jobs(self) -> Any:
+        """The jobs of the application, from the running event loop."""
+        ...
+
+    @property
+    def sync(self) -> Any:
+        """Everything that can be done without an event loop."""
         ...
 
     def completions(self) -> Any:
@@ -76,6 +86,20 @@ class BoundHandler(Generic[P, R_co]):
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
         """Do what `enqueue` does, blocking; raises SyncOnLoop where an event loop runs."""
         return self._enqueuer.enqueue_sync(self.spec, self.spec.bind(args, kwargs), self._options)
+
+    async def enqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> list[JobHandle[R_co]]:
+        """Store a job with these options for each mapping of arguments, all or none, as the handler's own does."""
+        texts = self.spec.bind_many(list(calls))
+        stored: list[JobHandle[R_co]] = await self._enqueuer.jobs.enqueue_each(
+            self.spec, texts, self._options
+        )
+        return stored
+
+    def enqueue_many_sync(self, calls: Iterable[Mapping[str, Any]]) -> list[JobHandle[R_co]]:
+        """Do what `enqueue_many` does, blocking; raises SyncOnLoop where an event loop runs."""
+        bound = [JobArgs[R_co](self.spec, text, self._options) for text in self.spec.bind_many(list(calls))]
+        stored: list[JobHandle[R_co]] = self._enqueuer.sync.jobs.enqueue_many(bound, tx=self._options.tx)
+        return stored
 
     def args(self, *args: P.args, **kwargs: P.kwargs) -> JobArgs[R_co]:
         """Check these arguments now and keep them for enqueueing many jobs at once."""
@@ -134,6 +158,20 @@ class Handler(Generic[P, R_co]):
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
         """Do what `enqueue` does, blocking; raises SyncOnLoop where an event loop runs."""
         return self._bound.enqueue_sync(*args, **kwargs)
+
+    async def enqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> list[JobHandle[R_co]]:
+        """Store a job for each mapping of arguments by name, all or none; the handles come in the order given.
+
+        Arguments are checked together, so this is the quickest way to store jobs by the thousand. Raises InvalidBatch
+        that names every bad one (the first hundred), and then nothing was stored.
+
+        >>> await send_welcome.enqueue_many([{"user_id": 7}, {"user_id": 8}])
+        """
+        return await self._bound.enqueue_many(calls)
+
+    def enqueue_many_sync(self, calls: Iterable[Mapping[str, Any]]) -> list[JobHandle[R_co]]:
+        """Do what `enqueue_many` does, blocking; raises SyncOnLoop where an event loop runs."""
+        return self._bound.enqueue_many_sync(calls)
 
     def args(self, *args: P.args, **kwargs: P.kwargs) -> JobArgs[R_co]:
         """Check these arguments now and keep them for enqueueing many jobs at once."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from windlass import argument_schema, codec
+from windlass.all_or_none import make_all
 from windlass.batch import Batching
 from windlass.errors import InvalidArguments, InvalidPayload, InvalidSettings, UnknownKind
 from windlass.fairness import Fair, fair_queue
@@ -23,7 +24,7 @@ from windlass.limits import (
     refuse_unknown,
 )
 from windlass.limits import fields as key_fields
-from windlass.plain_calls import PlainCalls, plain_calls
+from windlass.plain_calls import NO_PLAIN_CALLS, PlainCalls, plain_calls
 from windlass.policy import PolicyChange, to_json
 from windlass.promotion import Promoted, PromotedField, problem, refuse_disagreement, resolve
 from windlass.signature import Signature, decoder_for, read_batch_signature, read_signature
@@ -102,7 +103,7 @@ class HandlerSpec:
 
         Raises InvalidArguments naming the field, or InvalidPayload for a value that JSON cannot hold.
         """
-        if (plain := self._plain(args, kwargs)) is not None:
+        if (plain := self._plain.one(args, kwargs)) is not None:
             return plain
         given = self.by_name(args, kwargs)
         text = codec.encode(given, limit_bytes=self._max_payload_bytes)
@@ -112,10 +113,21 @@ class HandlerSpec:
             self._read(argument_schema.reader_of(self.arguments), text)
         return self._checked(text) if self._has_columns_or_keys else text
 
+    def bind_many(self, calls: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Do what `bind` does for many calls by name; raises InvalidBatch that names every bad one."""
+        plain = self._plain.many(calls)
+        return make_all(self._bind_mapping, calls) if plain is None else plain
+
+    def _bind_mapping(self, call: object) -> str:
+        if not isinstance(call, Mapping):
+            given = type(call).__name__
+            raise InvalidArguments(self.kind, f"arguments must be a mapping by name, not {given}")
+        return self.bind((), call)
+
     @cached_property
     def _plain(self) -> PlainCalls:
-        if self.signature is None or self.promoted or self.limits.templates:
-            return lambda args, kwargs: None
+        if self.signature is None or self._has_columns_or_keys:
+            return NO_PLAIN_CALLS
         return plain_calls(self.signature, limit_bytes=self._max_payload_bytes)
 
     def _checked(self, text: str) -> str:

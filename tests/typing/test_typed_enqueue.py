@@ -74,6 +74,8 @@ LINES = {
     "result": "reveal_type(await (await render.enqueue(1)).result())",
     "result without a loop": "reveal_type(add.enqueue_sync(1, 2).result_sync())",
     "kept for later": "reveal_type(render.args(1))",
+    "many": 'reveal_type(await render.enqueue_many([{"user_id": 1}]))',
+    "many without a loop": 'reveal_type(add.options(delay="5m").enqueue_many_sync([{"left": 1, "right": 2}]))',
 }
 
 
@@ -140,6 +142,8 @@ def test_a_wrong_call_is_refused_on_its_line(messages: dict[str, str], name: str
         ("result", '"program.Report"'),
         ("result without a loop", '"int"'),
         ("kept for later", "JobArgs[program.Report]"),
+        ("many", "list[windlass.handle.JobHandle[program.Report]]"),
+        ("many without a loop", "list[windlass.handle.JobHandle[int]]"),
     ],
 )
 def test_types_are_known(messages: dict[str, str], name: str, revealed: str) -> None:

@@ -12,7 +12,6 @@ from windlass import codec
 from windlass.client.quieting import quieted
 from windlass.env import Env
 from windlass.errors import InvalidPayload
-from windlass.handler import JobArgs
 from windlass.job import AlikeJobs, JobId, NewJob
 from windlass.limits import bounded, filled
 from windlass.options import NO_OPTIONS, JobOptions
@@ -76,16 +75,11 @@ class Builder:
             **self._limits(options, policy),
         )
 
-    def build_alike(self, calls: Sequence[JobArgs[Any]]) -> AlikeJobs | None:
-        """The jobs of a batch of one kind without options; None for any other."""
-        spec = calls[0].spec
-        if any(call.spec is not spec or call.options is not NO_OPTIONS for call in calls):
+    def build_alike(self, spec: HandlerSpec, args_texts: Sequence[str]) -> AlikeJobs | None:
+        """Jobs of one kind without options; None where there are none, or where a kind's jobs are not plain."""
+        if not args_texts or not (first := self._plain(spec, args_texts[0])).is_plain:
             return None
-        first = self._plain(spec, calls[0].args_text)
-        if not first.is_plain:
-            return None
-        ids = cast("list[JobId]", self.env.new_ids(len(calls)))
-        return AlikeJobs(first, ids, [call.args_text for call in calls])
+        return AlikeJobs(first, cast("list[JobId]", self.env.new_ids(len(args_texts))), args_texts)
 
     def _plain(self, spec: HandlerSpec, args_text: str) -> NewJob:
         policy = self.policy_of(spec, spec.queue)

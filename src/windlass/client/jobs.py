@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from windlass import codec
+from windlass.all_or_none import make_all
 from windlass.client import cursor as cursors
 from windlass.client.arguments import job_id as to_id
 from windlass.client.arguments import who, why
@@ -23,7 +24,7 @@ from windlass.client.promoted import PromotedFields
 from windlass.client.waiting import Waiter
 from windlass.durations import duration
 from windlass.env import Env
-from windlass.errors import InvalidBatch, InvalidJob, InvalidPayload, InvalidPolicy, JobNotFound, UnknownKind
+from windlass.errors import InvalidPayload, JobNotFound, UnknownKind
 from windlass.handle import JobHandle, Lookup
 from windlass.handler import JobArgs
 from windlass.job import AlikeJobs, Attempt, Job, JobId, NewJob, Step, Stored
@@ -35,7 +36,6 @@ from windlass.states import State
 from windlass.stores.contract import Stores
 from windlass.wakeups.contract import CANCEL, LATER, ROUTES, Wakeups, queue_hint
 
-MOST_PROBLEMS = 100
 LARGEST_PAGE = 200
 
 
@@ -109,18 +109,29 @@ class Jobs:
 
         Raises InvalidBatch that names every bad job (the first hundred), and then nothing was stored.
         """
-        if tx is None and (looking := self.joiner.ambient()) is not None:
-            tx = await looking
-        if tx is None or tx is False:
+        tx = await self._transaction(tx)
+        if tx is None:
             return await self.enqueue_many_alone(calls)
         ready = await self.to_join([call.spec for call in calls], self.build_all(calls))
         stored = await self._join(tx, ready)
         return [self.handle(call.spec, one.id, one.is_new) for call, one in zip(calls, stored, strict=True)]
 
+    async def enqueue_each(
+        self, spec: HandlerSpec, args_texts: Sequence[str], options: JobOptions = NO_OPTIONS
+    ) -> list[JobHandle[Any]]:
+        """Store a job of one registered kind for each of these arguments, all or none."""
+        tx = await self._transaction(options.tx)
+        if tx is None and options is NO_OPTIONS and (alike := self.builder.build_alike(spec, args_texts)):
+            return await self._enqueue_alike(spec, alike)
+        calls = [JobArgs[Any](spec, args_text, options) for args_text in args_texts]
+        return await self.enqueue_many(calls, tx=False if tx is None else tx)
+
     async def enqueue_many_alone(self, calls: Sequence[JobArgs[Any]]) -> list[JobHandle[Any]]:
         """Store many jobs outside of any transaction of the caller's."""
-        if calls and (alike := self.builder.build_alike(calls)) is not None:
-            return await self._enqueue_alike(calls[0].spec, alike)
+        if calls and all(call.spec is calls[0].spec and call.options is NO_OPTIONS for call in calls):
+            alike = self.builder.build_alike(calls[0].spec, [call.args_text for call in calls])
+            if alike is not None:
+                return await self._enqueue_alike(calls[0].spec, alike)
         jobs = self.build_all(calls)
         await self.add_routes([(job.queue, call.spec) for job, call in zip(jobs, calls, strict=True)])
         await self.promoted.require([call.spec for call in calls if call.spec.promoted])
@@ -268,6 +279,12 @@ class Jobs:
         """What the caller gets for a job that was stored."""
         return JobHandle(job_id, spec.kind, is_new, spec.result_reader, self.lookup)
 
+    async def _transaction(self, tx: object) -> object | None:
+        """The transaction meant: the one given, none if it is False, or else the one that is open here."""
+        if tx is None and (looking := self.joiner.ambient()) is not None:
+            tx = await looking
+        return None if tx is False else tx
+
     async def _join(self, tx: object, ready: Joinable) -> list[Stored]:
         return await self.joiner.join(tx, ready.jobs, routes=ready.routes, announce=ready.announce)
 
@@ -292,19 +309,7 @@ class Jobs:
 
     def build_all(self, calls: Sequence[JobArgs[Any]]) -> list[NewJob]:
         """The jobs of a batch; raises InvalidBatch."""
-        jobs: list[NewJob] = []
-        problems: dict[int, str] = {}
-        total = 0
-        for index, call in enumerate(calls):
-            try:
-                jobs.append(self.builder.build(call.spec, call.args_text, call.options))
-            except (InvalidJob, InvalidPolicy) as error:
-                total += 1
-                if total <= MOST_PROBLEMS:
-                    problems[index] = str(error)
-        if problems:
-            raise InvalidBatch(problems, total=total)
-        return jobs
+        return make_all(lambda call: self.builder.build(call.spec, call.args_text, call.options), calls)
 
     def announce(self, jobs: Sequence[NewJob]) -> None:
         """Let workers know of new jobs."""
