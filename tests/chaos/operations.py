@@ -340,7 +340,7 @@ WRITING = (
     Operation(
         "limits.repair", ended_unheard, lambda s, _: s.stores.limits.repair("", limit=9), is_atomic=False
     ),
-    Operation("limits.forget", unused_keys, lambda s, _: s.stores.limits.forget()),
+    Operation("limits.forget", unused_keys, lambda s, _: s.forget_unused()),
     Operation("claims.renew", two_claims, lambda s, claims: s.stores.claims.renew(claims)),
     Operation(
         "claims.complete", two_claims, lambda s, claims: s.stores.claims.complete([(c, "1") for c in claims])
@@ -414,7 +414,7 @@ WRITING = (
     Operation(
         "upkeep.delete_finished",
         old_jobs,
-        lambda s, _: s.stores.upkeep.delete_finished(State.COMPLETED, older_than=DAY, after=START, limit=9),
+        lambda s, _: s.stores.upkeep.delete_finished({State.COMPLETED: DAY}, after=START, limit=9),
     ),
     Operation("upkeep.forget_keys", old_keys, lambda s, _: s.stores.upkeep.forget_keys(), is_atomic=False),
     Operation("dead_letters.investigate", dead_job, lambda s, job: s.investigate(job), is_repeated=False),
@@ -444,7 +444,7 @@ WRITING = (
     Operation("workers.bury", silent_worker, lambda s, _: s.stores.workers.bury(silence=SECOND)),
     Operation("workers.bury_one", registered, lambda s, _: s.stores.workers.bury_one("w")),
     Operation("workers.resign", leading, lambda s, _: s.stores.workers.resign("w")),
-    Operation("workers.forget", long_gone, lambda s, _: s.stores.workers.forget(silence=DAY)),
+    Operation("workers.forget", long_gone, lambda s, _: s.forget_unused()),
     Operation(
         "queues.pause",
         nothing,

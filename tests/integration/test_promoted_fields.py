@@ -343,9 +343,7 @@ async def test_retention_takes_the_side_row_with_the_job(clinic: Clinic) -> None
     upkeep = clinic.app.connections.stores("upkeep").upkeep
     assert await clinic.sql(f"SELECT page FROM {clinic.table}") == [(None,)]
 
-    await upkeep.delete_finished(
-        State.CANCELLED, older_than=timedelta(seconds=-5), after=UUID(int=0), limit=100
-    )
+    await upkeep.delete_finished({State.CANCELLED: timedelta(seconds=-5)}, after=UUID(int=0), limit=100)
 
     assert await clinic.stored() == 0
     assert await clinic.sql(f"SELECT page FROM {clinic.table}") == []

@@ -61,7 +61,7 @@ async def test_ten_schedulers_over_ten_thousand_fires_make_ten_thousand_jobs(
 
     async def fire(number: int) -> None:
         own = stores[number]
-        scheduler = Scheduler(own.schedules, own.locks, NoHints(), emit=silent, env=SYSTEM)  # type: ignore[arg-type]  # hints are of no use here
+        scheduler = Scheduler(own.schedules, NoHints(), emit=silent, env=SYSTEM)  # type: ignore[arg-type]  # hints are of no use here
         while await scheduler.fire_due():
             pass
 

@@ -321,7 +321,7 @@ class Lives(RuleBasedStateMachine):
     def remove_old(self, state: State) -> None:
         upkeep, start = self.store.stores.upkeep, UUID(int=0)
         self.model.delete_finished(state.value, self.clock() - HOUR)
-        self.loop.run(upkeep.delete_finished(state, older_than=HOUR, after=start, limit=1000))
+        self.loop.run(upkeep.delete_finished({state: HOUR}, after=start, limit=1000))
         self.model.forget_keys(self.clock())
         self.loop.run(upkeep.forget_keys())
 

@@ -174,11 +174,7 @@ class Maintenance:
         if look.silence > self._settings.silence:
             for worker in await self._workers.bury(silence=self._settings.silence):
                 self._emit("worker.buried", worker=worker)
-        if await self._archiver.run_if_due():
-            await self._upkeep.forget_keys()
-            await self._releaser.forget()
-            await self._scheduler.forget()
-            await self._workers.forget(silence=self._settings.forget_workers_after)
+        await self._archiver.run_if_due()
 
     def _stop_leading(self) -> None:
         for task in self._leading:

@@ -39,10 +39,6 @@ class Releaser:
             self._after = after or ""
             self._tell(queues)
 
-    async def forget(self) -> None:
-        """Drop limits of keys that nobody uses."""
-        await self._limits.forget()
-
     async def run(self) -> None:
         """Let go on what waits for tokens, until cancelled."""
         await self._alarm.call(self._release_due)

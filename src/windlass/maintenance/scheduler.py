@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from windlass.env import Env
 from windlass.errors import InvalidJob, InvalidSchedule, StoreError
@@ -11,7 +11,7 @@ from windlass.job import JobId
 from windlass.maintenance.alarm import Alarm
 from windlass.schedule_records import Fired, ScheduleLook
 from windlass.schedules import Schedule, job_for, plan
-from windlass.stores.contract import Locks, Schedules
+from windlass.stores.contract import Schedules
 from windlass.wakeups.contract import LATER, SCHEDULES, Wakeups, queue_hint
 from windlass.zones import tzdata_version
 
@@ -20,16 +20,13 @@ SHORTEST_WAIT = 0.05
 LET_GO_EVERY = 1.0
 """How soon a fire that waits for an earlier one is let go after that has ended."""
 RETRY_AFTER = 30.0
-KEEP_HISTORY = timedelta(days=400)
-KEEP_LOCKS = timedelta(days=1)
 
 
 class Scheduler:
     """Sleeps until the next schedule fires; woken when one is changed, and by the regular look at the tables."""
 
-    def __init__(self, schedules: Schedules, locks: Locks, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
-        self._schedules, self._locks, self._wakeups = schedules, locks, wakeups
-        self._emit, self._env = emit, env
+    def __init__(self, schedules: Schedules, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
+        self._schedules, self._wakeups, self._emit, self._env = schedules, wakeups, emit, env
         self._alarm = Alarm(0.0, shortest=SHORTEST_WAIT)
         self._told: set[str] = set()
 
@@ -45,11 +42,6 @@ class Scheduler:
     async def run(self) -> None:
         """Fire until cancelled."""
         await self._alarm.call(self._serve)
-
-    async def forget(self) -> None:
-        """Drop history and locks that are too old to matter."""
-        await self._schedules.forget(keep=KEEP_HISTORY)
-        await self._locks.forget(keep=KEEP_LOCKS)
 
     async def _serve(self) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -214,13 +214,20 @@ class Upkeep(Protocol):
         ...
 
     async def delete_finished(
-        self, state: State, *, older_than: timedelta, after: UUID, limit: int
+        self, keep: Mapping[State, timedelta], *, after: UUID, limit: int
     ) -> UUID | None:
-        """Look at the next `limit` jobs by age and remove those ended; returns where to go on, None at the end."""
+        """Look at the next `limit` jobs by age and remove those that ended longer ago than their state is kept.
+
+        States that are not named stay. Returns where to go on, None at the end.
+        """
         ...
 
     async def forget_keys(self) -> None:
         """Drop idempotency and unique keys that have served their time, and flows without jobs."""
+        ...
+
+    async def forget_unused(self, *, fires: timedelta, locks: timedelta, workers: timedelta) -> None:
+        """Drop limits of keys that nobody uses, and the fires, locks and workers that ended longer ago than this."""
         ...
 
 
@@ -273,10 +280,6 @@ class Workers(Protocol):
 
     async def resign(self, worker: str) -> None:
         """Give the leadership up."""
-        ...
-
-    async def forget(self, *, silence: timedelta) -> None:
-        """Drop workers that ended long ago."""
         ...
 
 

@@ -50,9 +50,6 @@ class LimitStore:
         found = await self.lane.fetch_each("limits/usage", [{"limit_key": key} for key in keys])
         return {row["key"]: _room(row) for row in found}
 
-    async def forget(self) -> None:
-        await self.lane.fetch("limits/forget")
-
     async def all(self, *, limit: int) -> list[LimitRecord]:
         return [_record(row) for row in await self.lane.fetch("limits/all", limit=limit)]
 

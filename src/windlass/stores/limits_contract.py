@@ -40,10 +40,6 @@ class Limits(Protocol):
         """How many more jobs may start under each of these limits, of those that were ever asked for."""
         ...
 
-    async def forget(self) -> None:
-        """Drop limits of keys that nobody uses."""
-        ...
-
     async def all(self, *, limit: int) -> list[LimitRecord]:
         """What is known of each limit."""
         ...

@@ -49,6 +49,3 @@ class LockStore:
         return [
             schedule_rows.lock(row) for row in await self.lane.fetch("locks/all", tenant=tenant, limit=limit)
         ]
-
-    async def forget(self, *, keep: timedelta) -> None:
-        await self.lane.fetch("locks/forget", keep=keep)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from windlass.job import JobId, NewJob
@@ -122,9 +122,6 @@ class ScheduleStore:
     ) -> list[HistoryEntry]:
         found = await self.lane.fetch("fires/history", tenant=tenant, name=name, before=before, limit=limit)
         return [schedule_rows.history_entry(row) for row in found]
-
-    async def forget(self, *, keep: timedelta) -> None:
-        await self.lane.fetch("fires/forget", keep=keep)
 
 
 async def _fire(

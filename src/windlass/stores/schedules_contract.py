@@ -79,10 +79,6 @@ class Schedules(Protocol):
         """What became of a schedule's fires, newest first."""
         ...
 
-    async def forget(self, *, keep: timedelta) -> None:
-        """Drop the history of fires longer ago than this."""
-        ...
-
 
 class Locks(Protocol):
     """Locks with a time to live."""
@@ -111,8 +107,4 @@ class Locks(Protocol):
 
     async def all(self, *, tenant: str | None, limit: int) -> list[Lock]:
         """Locks that are held, the next to run out first."""
-        ...
-
-    async def forget(self, *, keep: timedelta) -> None:
-        """Drop what ran out longer ago than this."""
         ...

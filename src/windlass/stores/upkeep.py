@@ -58,21 +58,25 @@ class UpkeepStore:
         return len(found)
 
     async def delete_finished(
-        self, state: State, *, older_than: timedelta, after: UUID, limit: int
+        self, keep: Mapping[State, timedelta], *, after: UUID, limit: int
     ) -> UUID | None:
+        if not keep:
+            return None
         async with self.lane.transaction() as connection:
             now = (await connection.fetch("jobs/next_due"))[0]["now"]
             found = await connection.fetch("jobs/by_age", after=JobId(after), limit=limit)
-        cutoff = rows.moment(now) - older_than
-        created_before = UUID(int=int(cutoff.timestamp() * 1000) << _TIMESTAMP_BITS)
+        cutoffs = {state.value: rows.moment(now) - length for state, length in keep.items()}
+        last = max(cutoffs.values())
+        created_before = UUID(int=int(last.timestamp() * 1000) << _TIMESTAMP_BITS)
         old = [row for row in found if rows.job_id(row["id"]) < created_before]
-        ended = [row["id"] for row in old if row["state"] == state and _ended_before(row, cutoff)]
+        ended = [row["id"] for row in old if _ended_before(row, cutoffs.get(row["state"]))]
         if ended:
             async with self.lane.transaction() as connection:
                 free = await connection.fetch("jobs/lock_finished", ids=ended)
                 ids = [row["id"] for row in free]
-                await connection.fetch("fires/keep", ids=ids, finished_before=cutoff)
-                await connection.fetch("jobs/delete_finished", ids=ids, finished_before=cutoff)
+                # Whatever was brought back meanwhile has no end, or one that is younger than any of these.
+                await connection.fetch("fires/keep", ids=ids, finished_before=last)
+                await connection.fetch("jobs/delete_finished", ids=ids, finished_before=last)
         return rows.job_id(old[-1]["id"]) if len(old) == limit else None
 
     async def forget_keys(self) -> None:
@@ -83,10 +87,18 @@ class UpkeepStore:
             await connection.fetch("keys/forget_windows")
             await connection.fetch("flows/forget")
 
+    async def forget_unused(self, *, fires: timedelta, locks: timedelta, workers: timedelta) -> None:
+        async with self.lane.transaction() as connection:
+            await connection.fetch("fires/forget", keep=fires)
+            await connection.fetch("workers/forget", silence=workers)
+            # Last what somebody may want to use again at this moment, and has to wait for.
+            await connection.fetch("locks/forget", keep=locks)
+            await connection.fetch("limits/forget")
 
-def _ended_before(row: Row, cutoff: datetime) -> bool:
+
+def _ended_before(row: Row, cutoff: datetime | None) -> bool:
     finished_at = rows.maybe_moment(row["finished_at"])
-    return finished_at is not None and finished_at < cutoff
+    return cutoff is not None and finished_at is not None and finished_at < cutoff
 
 
 def _states(found: Sequence[Row]) -> dict[JobId, str]:

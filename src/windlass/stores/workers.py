@@ -61,9 +61,6 @@ class WorkerStore:
     async def resign(self, worker: str) -> None:
         await self.lane.fetch("workers/resign", duty=MAINTENANCE, worker=worker)
 
-    async def forget(self, *, silence: timedelta) -> None:
-        await self.lane.fetch("workers/forget", silence=silence)
-
 
 async def _vicinity(on: Connection | Lane, worker: str) -> Vicinity:
     routes = await on.fetch("kinds/routes")

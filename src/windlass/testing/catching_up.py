@@ -38,9 +38,7 @@ async def catch_up(app: Windlass, worker: Worker) -> None:
 
 
 async def _fire(app: Windlass, stores: Stores, worker: Worker) -> None:
-    scheduler = Scheduler(
-        stores.schedules, stores.locks, app.jobs.wakeups, emit=worker._emit, env=worker._env
-    )
+    scheduler = Scheduler(stores.schedules, app.jobs.wakeups, emit=worker._emit, env=worker._env)
     while await scheduler.fire_due():
         pass
     while await stores.schedules.let_go(limit=BATCH):

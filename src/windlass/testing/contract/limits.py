@@ -308,7 +308,7 @@ async def test_keys_that_nobody_uses_are_forgotten_and_those_in_use_are_not(stor
     await store.complete(done)
     store.later(SECOND)
 
-    await store.stores.limits.forget()
+    await store.forget_unused()
 
     assert [one.key for one in await store.stores.limits.all(limit=10)] == ["key customer:2"]
 

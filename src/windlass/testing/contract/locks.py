@@ -130,7 +130,7 @@ async def test_a_fence_rises_even_after_old_locks_were_dropped(store: Store) -> 
     assert first is not None
     store.later(2 * DAY)
 
-    await store.stores.locks.forget(keep=DAY)
+    await store.forget_unused()
 
     second = await take(store)
     assert second is not None

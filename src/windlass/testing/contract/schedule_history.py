@@ -137,9 +137,7 @@ async def test_the_history_outlives_the_jobs(store: Store) -> None:
     [before] = await history(store)
     store.later(8 * DAY)
 
-    await store.stores.upkeep.delete_finished(
-        State.COMPLETED, older_than=7 * DAY, after=UUID(int=0), limit=100
-    )
+    await store.stores.upkeep.delete_finished({State.COMPLETED: 7 * DAY}, after=UUID(int=0), limit=100)
 
     assert before.job_id is not None
     assert await store.stores.jobs.get(before.job_id) is None
@@ -152,6 +150,6 @@ async def test_old_history_is_dropped(store: Store) -> None:
     await fire_due(store)
     store.later(401 * DAY)
 
-    await store.stores.schedules.forget(keep=400 * DAY)
+    await store.forget_unused(fires=400 * DAY)
 
     assert await history(store) == []

@@ -138,7 +138,7 @@ async def test_steps_and_progress_go_with_their_job(store: Store) -> None:
     await store.complete(claim)
     store.later(DAY + SECOND)
 
-    await store.stores.upkeep.delete_finished(State.COMPLETED, older_than=DAY, after=UUID(int=0), limit=10)
+    await store.stores.upkeep.delete_finished({State.COMPLETED: DAY}, after=UUID(int=0), limit=10)
 
     assert await store.stores.jobs.get(claim.id) is None
     assert await _names(store, claim.id) == []

@@ -89,6 +89,10 @@ class Store:
         """The state the job is in now."""
         return (await self.job(job_id)).state
 
+    async def forget_unused(self, *, fires: timedelta = DAY) -> None:
+        """Drop what ended more than a day ago, or, of fires, longer than this."""
+        await self.stores.upkeep.forget_unused(fires=fires, locks=DAY, workers=DAY)
+
     async def register(self, worker: str = "w", **facts: Any) -> None:
         """Enter a worker, once."""
         if worker not in self._registered:

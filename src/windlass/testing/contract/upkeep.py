@@ -116,9 +116,7 @@ async def _remove(store: Store, state: State, *, older_than: timedelta = DAY, li
     after: UUID | None = FIRST
     batches = 0
     while after is not None:
-        after = await store.stores.upkeep.delete_finished(
-            state, older_than=older_than, after=after, limit=limit
-        )
+        after = await store.stores.upkeep.delete_finished({state: older_than}, after=after, limit=limit)
         batches += 1
     return batches
 
@@ -179,6 +177,21 @@ async def test_retention_counts_from_the_end_of_a_job(store: Store) -> None:
     assert await store.stores.jobs.get(claim.id) is None
 
 
+async def test_each_state_is_kept_for_its_own_time(store: Store) -> None:
+    """ENG-141: one walk over the jobs serves all states."""
+    ended = {
+        state: await _ended(store, state) for state in (State.COMPLETED, State.CANCELLED, State.RESOLVED)
+    }
+    keep = {State.COMPLETED: 2 * DAY, State.CANCELLED: DAY}
+    left = []
+    for _ in range(2):
+        store.later(DAY + SECOND)
+        await store.stores.upkeep.delete_finished(keep, after=FIRST, limit=100)
+        left.append({state for state, job_id in ended.items() if await store.stores.jobs.get(job_id)})
+
+    assert left == [{State.COMPLETED, State.RESOLVED}, {State.RESOLVED}]
+
+
 async def test_retention_removes_in_bounded_batches(store: Store) -> None:
     """ENG-141."""
     await store.enqueue_many(5)
@@ -186,7 +199,7 @@ async def test_retention_removes_in_bounded_batches(store: Store) -> None:
         await store.complete(claim)
     store.later(DAY + SECOND)
 
-    first = await store.stores.upkeep.delete_finished(State.COMPLETED, older_than=DAY, after=FIRST, limit=2)
+    first = await store.stores.upkeep.delete_finished({State.COMPLETED: DAY}, after=FIRST, limit=2)
     left = sum(count.jobs for count in await store.stores.jobs.counts())
 
     assert first is not None

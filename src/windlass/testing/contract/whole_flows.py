@@ -91,9 +91,7 @@ async def test_a_parent_stays_as_long_as_a_held_child_may_want_its_result(store:
 
 
 async def remove_old(store: Store) -> None:
-    await store.stores.upkeep.delete_finished(
-        State.COMPLETED, older_than=7 * DAY, after=UUID(int=0), limit=100
-    )
+    await store.stores.upkeep.delete_finished({State.COMPLETED: 7 * DAY}, after=UUID(int=0), limit=100)
 
 
 async def test_the_sweep_finds_what_nobody_followed(store: Store) -> None:

@@ -125,7 +125,7 @@ async def test_workers_that_ended_long_ago_are_forgotten(store: Store) -> None:
     await store.register("asleep")
     store.later(2 * DAY)
 
-    await store.stores.workers.forget(silence=DAY)
+    await store.forget_unused()
 
     assert [worker.id for worker in await store.stores.workers.all()] == ["asleep"]
 
