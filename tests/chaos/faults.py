@@ -243,7 +243,12 @@ def _alone(chooses: Chooses) -> Chooses:
     return lambda query, before: chooses(query, before) and not (before and before[0].startswith("BEGIN"))
 
 
-_WAYS_TO_CLAIM = (_alone(statement("jobs/claim")), commit_after("jobs/claim"), commit_after("limits/start"))
+_WAYS_TO_CLAIM = (
+    _alone(statement("jobs/claim")),
+    _alone(statement("jobs/claim_pair")),
+    commit_after("jobs/claim"),
+    commit_after("limits/start"),
+)
 
 
 def _claimed(query: str, before: list[str]) -> bool:

@@ -204,6 +204,10 @@ def claim(store: Store, _: Any) -> Awaitable[Any]:
     return store.stores.claims.claim([REPORT], worker="w", claim_id=CLAIM_ID, limit=5, suspects=1)
 
 
+def claim_new_of_one_pair(store: Store, _: Any) -> Awaitable[Any]:
+    return store.stores.claims.claim([REPORT], worker="w", claim_id=CLAIM_ID, limit=5, suspects=0)
+
+
 async def look_for_strays(store: Store, given: Any) -> None:
     """What a worker does whose claim was not answered: give back what was claimed for it, and claim again."""
     strays = await store.stores.claims.strays("w", unanswered=[CLAIM_ID])
@@ -317,6 +321,7 @@ WRITING = (
         lambda s, jobs: s.stores.enqueuing.enqueue_keyed(jobs),
     ),
     Operation("claims.claim", stored(2), claim, go_on=look_for_strays, alike=RUNS_OUT),
+    Operation("claims.claim", stored(2), claim_new_of_one_pair, go_on=look_for_strays, alike=RUNS_OUT),
     Operation(
         "claims.claim_limited",
         two_customers,

@@ -24,6 +24,7 @@ ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
 
 HOT: Hot = {
     "jobs/claim": ({"jobs_claim", PLACE}, 4 * BATCH),
+    "jobs/claim_pair": ({"jobs_claim", PLACE}, 3 * BATCH),
     "jobs/complete": ({"jobs_pkey"}, 3 * BATCH),
     "jobs/complete_alike": ({"jobs_pkey"}, 3 * BATCH),
     "jobs/settle": ({"jobs_pkey"}, 2 * BATCH),
@@ -95,6 +96,12 @@ def claim_values(
     }
 
 
+def pair_values(*, limit: int = BATCH, since: datetime = ALWAYS) -> dict[str, Any]:
+    many = claim_values(ONE_PAIR, limit=limit, since=since)
+    one = {name.removesuffix("s"): many.pop(name)[0] for name in ("queues", "kinds", "leases", "timeouts")}
+    return {**many, **one, "max_attempts": 4}
+
+
 async def settlement_values(tables: Tables) -> dict[str, Any]:
     return {
         **await tables.claims(),
@@ -127,6 +134,8 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
     match name.removeprefix("jobs/"):
         case "claim":
             return claim_values(ONE_PAIR)
+        case "claim_pair":
+            return pair_values()
         case "complete":
             return {**await tables.claims(), "value": ["1"] * BATCH}
         case "complete_alike":
@@ -235,13 +244,15 @@ async def test_a_claim_that_begins_where_the_last_one_ended_does_not_visit_what_
     since = await middle_of_the_line(tables, queue)
     handed_out = HAND_OUT.format(queue=queue, kind=kind, since=since.isoformat())
 
-    async def pages(begin: datetime) -> int:
-        values = claim_values(pairs, limit=limit, since=begin)
-        plan = await tables.explain("jobs/claim", values, plan_cache_mode=plan_cache_mode, after=[handed_out])
+    async def pages(name: str, begin: datetime) -> int:
+        given = {"limit": limit, "since": begin}
+        values = pair_values(**given) if name == "jobs/claim_pair" else claim_values(pairs, **given)
+        plan = await tables.explain(name, values, plan_cache_mode=plan_cache_mode, after=[handed_out])
         plan.assert_bounded({"jobs_claim", PLACE}, limit * (len(pairs) + 3))
         return plan.pages_by("jobs_claim")
 
-    assert 2 * await pages(since) < await pages(ALWAYS)
+    for name in ("jobs/claim", "jobs/claim_pair") if pairs is ONE_PAIR else ("jobs/claim",):
+        assert 2 * await pages(name, since) < await pages(name, ALWAYS)
 
 
 async def middle_of_the_line(tables: Tables, queue: str) -> datetime:
@@ -258,14 +269,14 @@ async def middle_of_the_line(tables: Tables, queue: str) -> datetime:
 
 async def test_a_claim_never_takes_more_than_its_limit(tables: Tables, plan_cache_mode: str) -> None:
     """A plan that runs its inner part more than once would take more."""
-    values = claim_values(ONE_PAIR, limit=5)
-    statement = tables.database.dialect.statement("jobs/claim")
+    given = {"jobs/claim": claim_values(ONE_PAIR, limit=5), "jobs/claim_pair": pair_values(limit=5)}
+    for name, values in given.items():
+        statement = tables.database.dialect.statement(name)
+        async with tables.undone():
+            await tables.driver.execute(f"SET LOCAL plan_cache_mode = {plan_cache_mode}")
+            claimed = await tables.driver.fetch(statement.sql, *[values[value] for value in statement.values])
 
-    async with tables.undone():
-        await tables.driver.execute(f"SET LOCAL plan_cache_mode = {plan_cache_mode}")
-        claimed = await tables.driver.fetch(statement.sql, *[values[value] for value in statement.values])
-
-    assert len(claimed) == 5
+        assert len(claimed) == 5
 
 
 @pytest.mark.slow
@@ -275,7 +286,7 @@ async def test_a_claim_costs_the_same_beside_a_million_finished_jobs(
 ) -> None:
     """ENG-144."""
     databases = prepared(postgres_server, finished=1_000_000)
-    verbs = ("claim", "complete", "complete_alike", "settle", "renew", "promote", "expired")
+    verbs = ("claim", "claim_pair", "complete", "complete_alike", "settle", "renew", "promote", "expired")
 
     for database in databases.values():
         async with opened(postgres_server, database) as tables:

@@ -10,8 +10,9 @@ import asyncpg
 import pytest
 
 from windlass import State, Windlass
+from windlass.options import NO_OPTIONS
 from windlass.testing import PrivatePostgres
-from windlass.wakeups.contract import queue_hint
+from windlass.wakeups.contract import pair_hint, queue_hint, where_work_is
 from windlass.wakeups.postgres import CHANNEL, RIDE_EVERY
 
 DATABASE = "postgres_wakeups"
@@ -63,7 +64,7 @@ async def test_a_job_after_a_quiet_while_is_told_of_by_its_own_commit(app: Windl
     await until(heard, 1)
 
     [(pid, hint)] = heard
-    assert hint == queue_hint("default")
+    assert hint == pair_hint("default", "note")
     assert (await sessions(app))[pid].startswith("INSERT INTO windlass.jobs")
 
 
@@ -74,7 +75,7 @@ async def test_jobs_in_a_row_are_told_of_by_another_session(app: Windlass, heard
 
     of_the_first, *of_the_others = [pid for pid, _ in heard]
     assert of_the_first not in of_the_others
-    assert {hint for _, hint in heard} == {queue_hint("default")}
+    assert {hint for _, hint in heard} == {pair_hint("default", "note"), queue_hint("default")}
 
 
 async def test_a_job_is_stored_where_notifications_are_refused(app: Windlass) -> None:
@@ -114,3 +115,65 @@ async def test_a_job_that_is_not_stored_is_not_told_of(app: Windlass, heard: Hea
     await connection.close()
 
     assert len(heard) == 2
+
+
+@pytest.mark.parametrize(
+    ("hint", "place"),
+    [
+        (queue_hint("a:b"), ("a:b", "")),
+        (pair_hint("a:b", "c.d"), ("a:b", "c.d")),
+        ("later", ("", "")),
+        ("done:queue:a", ("", "")),
+    ],
+)
+def test_a_hint_says_where_there_is_work(hint: str, place: tuple[str, str]) -> None:
+    assert where_work_is(hint) == place
+
+
+async def test_a_named_job_is_taken_at_once_and_others_nobody_spoke_of_right_after(app: Windlass) -> None:
+    """A hint leads to its own pair first; what is there besides is not left to the next poll."""
+    done: list[str] = []
+
+    @app.job
+    async def named(text: str) -> None:
+        done.append(text)
+
+    @app.job(queue="other")
+    async def silent(text: str) -> None:
+        done.append(text)
+
+    async with app.working(poll_idle="600s", poll_busy="600s"):
+        await (await named.enqueue(text="first")).result(timeout=20)
+        await asyncio.sleep(4 * RIDE_EVERY)
+        job = app.jobs.builder.build(silent.spec, '{"text": "silent"}', NO_OPTIONS)
+        await app.jobs.stores.enqueuing.enqueue([job])
+        await named.enqueue(text="second")
+        async with asyncio.timeout(20):
+            while len(done) < 3:
+                await asyncio.sleep(0.01)
+
+    assert done[0] == "first"
+    assert set(done) == {"first", "silent", "second"}
+
+
+async def test_hints_about_several_kinds_are_all_followed(app: Windlass) -> None:
+    done: list[str] = []
+    handlers = []
+    for name in ("one", "two", "three"):
+
+        @app.job(kind=name)
+        async def handle(kind: str) -> None:
+            done.append(kind)
+
+        handlers.append(handle)
+
+    async with app.working(poll_idle="600s", poll_busy="600s"):
+        for _ in range(5):
+            for handler in handlers:
+                await handler.enqueue(kind=handler.kind)
+                await asyncio.sleep(1.5 * RIDE_EVERY)
+        async with asyncio.timeout(20):
+            while len(done) < 15:
+                await asyncio.sleep(0.01)
+
+    assert sorted(done) == sorted(["one", "two", "three"] * 5)

@@ -15,6 +15,7 @@ from windlass.stores.sqlite import DIALECT, Sqlite
 KEY = "sqlite_autoindex_windlass_jobs_1"
 HOT: dict[str, set[str]] = {
     "jobs/claim": {"jobs_claim", "jobs_claim_suspect", KEY},
+    "jobs/claim_pair": {"jobs_claim", KEY},
     "jobs/complete": {KEY},
     "jobs/complete_alike": {KEY},
     "jobs/settle": {KEY},

@@ -131,3 +131,22 @@ def test_other_pairs_are_looked_for_everywhere() -> None:
 
     assert frontier.since((*PAIRS, *PAIRS), 100.05) is None
     assert frontier.since((*PAIRS, *PAIRS), 100.05, is_hinted=True) is None
+
+
+def test_a_hint_is_followed_by_itself_only_when_all_there_was_is_taken() -> None:
+    assert Frontier().is_caught_up(100.0)
+    assert noted(claims(2), limit=3).is_caught_up(100.0)
+    assert not noted(claims(3), limit=3).is_caught_up(100.0)
+
+
+def test_hints_that_are_followed_by_themselves_do_not_put_off_the_look_everywhere() -> None:
+    followed = noted(claims(1), limit=3, since=NOON)
+
+    assert followed.is_caught_up(100.09)
+    assert not followed.is_caught_up(100.0 + EVERYWHERE_EVERY)
+    assert not noted([], limit=3, since=NOON).is_caught_up(100.0)
+
+
+def test_what_a_hint_named_is_looked_for_behind_the_last_job_of_any_pair() -> None:
+    assert Frontier().behind_the_last() < NOON - timedelta(days=9999)
+    assert noted(claims(2), limit=3).behind_the_last() == NOON + timedelta(seconds=1)

@@ -34,7 +34,7 @@ from windlass.records import AuditEntry, JobFilter, QueueCount
 from windlass.registry import HandlerSpec, Registry
 from windlass.states import State
 from windlass.stores.contract import Stores
-from windlass.wakeups.contract import CANCEL, LATER, ROUTES, Wakeups, queue_hint
+from windlass.wakeups.contract import CANCEL, LATER, ROUTES, Wakeups, pair_hint, queue_hint
 
 LARGEST_PAGE = 200
 
@@ -91,7 +91,7 @@ class Jobs:
             self.announce([job])
             return self.handle(spec, stored.id, stored.is_new)
         if job.is_plain and self.coalescer.is_free and self.wakeups.may_ride():
-            await self.coalescer.enqueue(job, queue_hint(job.queue))
+            await self.coalescer.enqueue(job, pair_hint(job.queue, job.kind))
         else:
             await self.coalescer.enqueue(job)
             self.announce([job])

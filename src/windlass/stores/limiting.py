@@ -48,16 +48,22 @@ async def claim_suspects(on: Lane | Connection, wanted: Sequence[Wanted], asked:
 
 
 async def _claim(on: Lane | Connection, wanted: Sequence[Wanted], asked: Asked, *, limit: int) -> list[Claim]:
-    found = await on.fetch(
-        "jobs/claim",
-        **asked_for(wanted),
-        worker=asked.worker,
-        claim_id=asked.claim_id,
-        limit=limit,
-        suspects=asked.suspects,
-        since=asked.since,
-    )
+    by = {"worker": asked.worker, "claim_id": asked.claim_id, "limit": limit, "since": asked.since}
+    if len(wanted) == 1 and not asked.suspects:
+        found = await on.fetch("jobs/claim_pair", **_pair(wanted[0]), **by)
+    else:
+        found = await on.fetch("jobs/claim", **asked_for(wanted), suspects=asked.suspects, **by)
     return claim_rows.claims(found, wanted, asked.worker)
+
+
+def _pair(pair: Wanted) -> dict[str, Any]:
+    return {
+        "queue": pair.queue,
+        "kind": pair.kind,
+        "lease": pair.lease,
+        "timeout": pair.timeout,
+        "max_attempts": pair.max_attempts,
+    }
 
 
 def asked_for(wanted: Sequence[Wanted]) -> dict[str, list[Any]]:

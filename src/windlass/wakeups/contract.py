@@ -33,6 +33,17 @@ def queue_hint(queue: str) -> str:
     return f"queue:{queue}"
 
 
+def pair_hint(queue: str, kind: str) -> str:
+    """There is a new job of this kind in this queue."""
+    return f"{queue_hint(queue)} {kind}"
+
+
+def where_work_is(hint: str) -> tuple[str, str]:
+    """The queue that a hint is about, and the kind if it names one; empty where it names none."""
+    queue, _, kind = hint.removeprefix("queue:").partition(" ")
+    return (queue, kind) if hint.startswith("queue:") else ("", "")
+
+
 def freed_hints(queues: Iterable[str]) -> set[str]:
     """Jobs can go on in these queues; "*" stands for any."""
     return {ANYTHING if queue == "*" else queue_hint(queue) for queue in queues}

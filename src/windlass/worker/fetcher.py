@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from math import inf
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from windlass.job import Claim
 from windlass.outcome import Outcome, Released
 from windlass.records import Wanted
 from windlass.stores.contract import Claims
-from windlass.wakeups.contract import TOKENS, queue_hint
+from windlass.wakeups.contract import ANYTHING, TOKENS, queue_hint, where_work_is
 from windlass.worker.bell import Bell
 from windlass.worker.frontier import Frontier
 from windlass.worker.portions import Portion, portions
@@ -74,6 +75,8 @@ class Fetcher:
         self._turn = 0
         self._frontier = Frontier()
         self._is_hinted = False
+        # What all hints since the last claim have named, if they named one pair.
+        self._named: Wanted | None = None
 
     def note_finished(self) -> None:
         """One more attempt has ended; there may be room."""
@@ -81,8 +84,14 @@ class Fetcher:
         if self._runner.waiting <= self._low:
             self.bell.ring()
 
-    def hear(self) -> None:
-        """Somebody says that there is something to do."""
+    def hear(self, hint: str) -> None:
+        """Somebody says that there is something to do; look, if it may be for us."""
+        queue, kind = where_work_is(hint)
+        pairs = [pair for pair in self.wanted if pair.queue == queue and kind in ("", pair.kind)]
+        if not pairs and hint != ANYTHING:
+            return
+        named = pairs[0] if kind else None
+        self._named = named if self._named is named or not self._is_hinted else None
         self._is_hinted = True
         self.bell.ring()
 
@@ -119,9 +128,23 @@ class Fetcher:
 
     async def _claim(self, room: int) -> bool:
         """Take what there is room for; whether there may be more of it at once."""
-        taken = 0
         self._turn += 1
         self._frontier.owed_at = inf
+        named, self._named = self._named, None
+        if named is not None and self._can_follow(named):
+            taken = len(await self._claim_portion(Portion.named(named, room), room))
+            self._is_busy = taken > 0
+            return taken >= room or self._until_owed() <= 0
+        return await self._claim_of_all(room)
+
+    def _can_follow(self, named: Wanted) -> bool:
+        """Whether only what a hint named can be asked for at first, by a shorter way."""
+        is_plain = not named.limits and named.fair is None and self._batching(named.kind) is None
+        is_caught_up = self._frontier.is_caught_up(self._env.monotonic())
+        return is_plain and is_caught_up and named.queue not in self._per_queue()
+
+    async def _claim_of_all(self, room: int) -> bool:
+        taken = 0
         askable = self._askable()
         for portion in self._portions([pair for pair in askable if self._batching(pair.kind) is None], room):
             if taken < room and not (taken and self.is_stopping):
@@ -168,9 +191,9 @@ class Fetcher:
         return claims
 
     async def _ask(self, portion: Portion, claim_id: UUID, limit: int) -> list[Claim]:
-        suspects = 0 if self._runner.in_hand.has_suspect() else 1
+        suspects = 0 if portion.is_named or self._runner.in_hand.has_suspect() else 1
         if not portion.limited or portion.limited_limit < 1:
-            return await self._ask_plain(portion.plain, claim_id, limit, suspects)
+            return await self._ask_plain(portion, claim_id, limit, suspects)
         claimed = await self._claims.claim_limited(
             portion.limited,
             portion.plain,
@@ -189,12 +212,13 @@ class Fetcher:
             self._hint(*hints)
         return claimed.claims
 
-    async def _ask_plain(
-        self, pairs: Sequence[Wanted], claim_id: UUID, limit: int, suspects: int
-    ) -> list[Claim]:
-        began = self._env.monotonic()
+    async def _ask_plain(self, portion: Portion, claim_id: UUID, limit: int, suspects: int) -> list[Claim]:
+        began, pairs = self._env.monotonic(), portion.plain
         is_hinted, self._is_hinted = self._is_hinted, False
-        since = self._frontier.since(pairs, began, is_hinted=is_hinted)
+        if portion.is_named:
+            since: datetime | None = self._frontier.behind_the_last()
+        else:
+            since = self._frontier.since(pairs, began, is_hinted=is_hinted)
         claims = await self._claims.claim(
             pairs, worker=self.worker_id, claim_id=claim_id, limit=limit, suspects=suspects, since=since
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from math import inf
 
 from windlass.job import Claim
 from windlass.records import Wanted
 
 EVERYWHERE_EVERY = 0.1
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
 TIMES_AS_LONG = 4
 """Looking everywhere takes at most a fifth of the time: after each look this many times as long goes by without one."""
 
@@ -40,6 +41,14 @@ class Frontier:
         if now >= self._everywhere_at or not (self._has_more or is_hinted):
             return None
         return self._turn
+
+    def is_caught_up(self, now: float) -> bool:
+        """Whether all there was is taken, and no look everywhere is due: then a hint can be followed by itself."""
+        return not self._has_more and now < self._everywhere_at
+
+    def behind_the_last(self) -> datetime:
+        """The turn from which on to look for what a hint named; a look everywhere follows in any case."""
+        return self._turn or _ALWAYS
 
     def note(
         self, claims: Sequence[Claim], *, limit: int, since: datetime | None, took: float, now: float

@@ -16,6 +16,8 @@ class Portion:
     limited: tuple[Wanted, ...]
     limit: int
     limited_limit: int
+    is_named: bool = False
+    """Whether its one pair was named by a hint: only what is new is looked for."""
 
     @classmethod
     def of(cls, pairs: Sequence[Wanted], limit: int, *, limited_limit: int | None = None) -> Portion:
@@ -26,6 +28,11 @@ class Portion:
             limit=limit,
             limited_limit=limit if limited_limit is None else limited_limit,
         )
+
+    @classmethod
+    def named(cls, pair: Wanted, limit: int) -> Portion:
+        """So many new jobs of a pair without limits."""
+        return cls(plain=(pair,), limited=(), limit=limit, limited_limit=0, is_named=True)
 
 
 def portions(

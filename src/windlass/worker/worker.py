@@ -17,7 +17,7 @@ from windlass.job import Claim
 from windlass.outcome import Outcome, Released
 from windlass.records import Measured, Vitals
 from windlass.stores.contract import Workers
-from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS, queue_hint
+from windlass.wakeups.contract import ANYTHING, CANCEL, WORKERS
 from windlass.worker.fetcher import Fetcher
 from windlass.worker.heartbeat import Heartbeat
 from windlass.worker.notebook import Notebook
@@ -287,8 +287,7 @@ class Worker:
 
     def _ear(self, fetcher: Fetcher, heartbeat: Heartbeat, duties: Duties) -> Callable[[str], None]:
         def hear(hint: str) -> None:
-            if hint == ANYTHING or any(hint == queue_hint(pair.queue) for pair in fetcher.wanted):
-                fetcher.hear()
+            fetcher.hear(hint)
             if hint in (CANCEL, ANYTHING):
                 heartbeat.bell.ring()
             duties.on_hint(hint)

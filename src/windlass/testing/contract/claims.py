@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -302,3 +303,59 @@ async def test_a_suspect_is_claimed_beside_the_limit_and_also_without_one(store:
 
     assert (suspect.id, suspect.is_suspect) == (claim.id, True)
     assert await store.claim(limit=0, suspects=0) == []
+
+
+async def test_a_claim_of_one_pair_without_suspects_says_the_same_of_a_job(store: Store) -> None:
+    """It goes by a shorter statement, which must not differ in anything else."""
+    own: dict[str, Any] = {
+        "tenant": "acme",
+        "correlation_id": "c-1",
+        "policy": '{"priority": 1}',
+        "timeout": SECOND,
+        "lease": MINUTE,
+        "max_attempts": 9,
+        "deadline": store.now() + HOUR,
+    }
+    one, other = await store.enqueue(**own), await store.enqueue(**own)
+
+    [short] = await store.claim(suspects=0)
+    [usual] = await store.claim(suspects=1)
+
+    assert (short.id, usual.id) == (one, other)
+    assert short == usual._replace(id=one)
+    ours, theirs = await store.job(one), await store.job(other)
+    assert replace(ours, id=other) == theirs
+
+
+async def test_a_claim_of_one_pair_takes_the_best_first_and_no_more_than_its_limit(store: Store) -> None:
+    _, first, urgent = [await store.enqueue(priority=priority) for priority in (8, 5, 1)]
+    await store.enqueue(queue="mail")
+    await store.enqueue(kind="welcome")
+
+    assert ids(await store.claim(limit=2, suspects=0)) == [urgent, first]
+
+
+async def test_a_claim_of_one_pair_begins_where_it_is_told(store: Store) -> None:
+    await store.enqueue()
+    store.later(MINUTE)
+    since, behind = store.now(), await store.enqueue()
+
+    assert ids(await store.claim(limit=9, suspects=0, since=since)) == [behind]
+
+
+@pytest.mark.parametrize("paused", [{"queue": "default", "kind": None}, {"queue": None, "kind": "report"}])
+async def test_a_claim_of_one_pair_respects_pauses_and_who_was_given_up(
+    store: Store, paused: dict[str, Any]
+) -> None:
+    await store.enqueue()
+    await store.register("dead")
+    await store.stores.workers.bury_one("dead")
+    by_the_dead = await store.claim(worker="dead", suspects=0)
+    await store.stores.queues.pause(queue="other", kind=None, actor="ann", reason="x")
+    await store.stores.queues.pause(**paused, actor="ann", reason="x")
+
+    while_paused = await store.claim(suspects=0)
+    await store.stores.queues.resume(**paused, actor="ann")
+
+    assert (by_the_dead, while_paused) == ([], [])
+    assert len(await store.claim(suspects=0)) == 1
