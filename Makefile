@@ -71,7 +71,7 @@ bench-quick: $(VENV)/.installed-dev ## Run the short benchmark: us and the bare 
 	$(BIN)/python -m bench.quick
 
 # A part of it, elsewhere than in the report: make bench ARGS="--only w3 --peers pgqueuer --rounds 5 --out build/part.json"
-bench: $(VENV)/.installed-dev ## Run the whole benchmark with all peers, and write its report and page (45 min)
+bench: $(VENV)/.installed-dev ## Run the whole benchmark with all peers, and write its report and page (55 min)
 	$(BIN)/python -m bench $(ARGS)
 	$(BIN)/python tools/write_performance.py
 

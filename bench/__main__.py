@@ -88,6 +88,9 @@ def _write(path: Path, made: report.Report) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="how often everybody does everything")
+    parser.add_argument(
+        "--close-rounds", type=int, help="rounds after those, of what the promised ratios compare"
+    )
     parser.add_argument("--peers", default="all", help="'all', 'none', or names with commas between")
     parser.add_argument("--only", default=",".join(ALL_WORKLOADS), help="workloads, as in w3,w6")
     parser.add_argument("--install", action="store_true", help="install the peers, and measure nothing")
@@ -119,6 +122,7 @@ def _plan(asked: argparse.Namespace) -> Plan:
         contestants=chosen(asked.peers),
         only=only,
         rounds=asked.rounds,
+        close_rounds=(0 if asked.quick else 5) if asked.close_rounds is None else asked.close_rounds,
         is_short=asked.quick,
         scale=replace(scale, **{name: value for name, value in given.items() if value is not None}),
         growth=replace(growth, **{name: value for name, value in snapshot.items() if value is not None}),

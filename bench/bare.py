@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import asyncpg
 
@@ -24,6 +27,8 @@ INSERT_ONE = """
 INSERT INTO bare.jobs (id, kind, queue, state, turn, args, created_at)
 VALUES ($1, 'noop', 'default', 'available', now(), $2, now())
 """
+CHANNEL = "bare"
+INSERT_AND_TELL = f"{INSERT_ONE} RETURNING pg_notify('{CHANNEL}', '')"
 INSERT_MANY = """
 INSERT INTO bare.jobs (id, kind, queue, state, turn, args, created_at)
 SELECT id, 'noop', 'default', 'available', now(), args, now()
@@ -99,10 +104,41 @@ async def enqueue_many(connection: asyncpg.Connection, numbers: Sequence[int]) -
     await connection.execute(INSERT_MANY, ordered_ids(len(numbers)), [f'{{"n":{n}}}' for n in numbers])
 
 
-async def drain(connection: asyncpg.Connection, *, batch: int, claimed: Callable[[], None]) -> None:
+class Together:
+    """The least that stores the jobs of many callers: two statements in turns, of all that have come meanwhile."""
+
+    def __init__(self, connections: Sequence[asyncpg.Connection]) -> None:
+        self._idle = list(connections)
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._sending: set[asyncio.Task[None]] = set()
+
+    async def enqueue(self, number: int) -> None:
+        """Store one job, with those of others."""
+        stored = asyncio.get_running_loop().create_future()
+        self._waiting.append((number, stored))
+        if self._idle and (not self._sending or len(self._waiting) > 32):
+            task = asyncio.create_task(self._send(self._idle.pop()))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+        await stored
+
+    async def _send(self, connection: asyncpg.Connection) -> None:
+        while self._waiting:
+            taken = [self._waiting.popleft() for _ in range(max(1, len(self._waiting) // 2))]
+            await enqueue_many(connection, [number for number, _ in taken])
+            for _, stored in taken:
+                stored.set_result(None)
+            # Whoever was let go is asked for its next job before the next statement is made.
+            await asyncio.sleep(0)
+        self._idle.append(connection)
+
+
+async def drain(
+    connection: asyncpg.Connection, *, batch: int, claimed: Callable[[Sequence[Any]], None]
+) -> None:
     """Claim and complete until nothing is left, telling of each claim."""
     while rows := await connection.fetch(CLAIM, batch):
-        claimed()
+        claimed(rows)
         told = await connection.execute(COMPLETE, [row["id"] for row in rows], rows[0]["lease_epoch"])
         if told != f"UPDATE {len(rows)}":
             raise NotCompleted(f"{told}, but {len(rows)} jobs were claimed")

@@ -55,11 +55,22 @@ class GrowthRuns:
         self._growth, self._scale, self._jobs = growth, scale, jobs
         self._open = open_session
         self._grown: dict[str, Session] = {}
+        self._tables = {f"finished_{rows}": ("completed", rows) for rows in growth.finished}
+        self._tables[f"scheduled_{growth.scheduled}"] = ("scheduled", growth.scheduled)
+
+    def prepare(self) -> None:
+        """Grow every table before anything is measured, so that the first round is like the others."""
+        for name, (state, rows) in self._tables.items():
+            session = self._session(name)
+            if state == "completed":
+                workloads.drain(session, self._scale, processes=1, jobs=100)
+            else:
+                session.ask("fill", jobs=1, variant="later")
+            asyncio.run(_copy(session.url, state, rows))
 
     def variants(self) -> list[Variant]:
         """Every workload of W6, by its name."""
-        grown = [self._finished(rows) for rows in self._growth.finished]
-        grown.append(self._scheduled(self._growth.scheduled))
+        grown = [self._on(name) for name in self._tables]
         sizes = [(f"{report.GROWTH}payload of {size} bytes", "loaded", size) for size in (1_000, 50_000)]
         kinds = [
             ("def handlers in threads", "threaded"),
@@ -107,26 +118,13 @@ class GrowthRuns:
 
         return measure
 
-    def _finished(self, rows: int) -> Variant:
-        def prepare(session: Session) -> None:
-            workloads.drain(session, self._scale, processes=1, jobs=100)
-            asyncio.run(_copy(session.url, "completed", rows))
+    def _on(self, name: str) -> Variant:
+        def measure() -> Figures:
+            session = self._session(name)
+            return workloads.drain(session, self._scale, processes=1, jobs=self._jobs, variant="noop")
 
-        return f"{report.GROWTH}{rows} finished", lambda: self._on(f"growth_finished_{rows}", prepare)
-
-    def _scheduled(self, rows: int) -> Variant:
-        def prepare(session: Session) -> None:
-            session.ask("fill", jobs=1, variant="later")
-            asyncio.run(_copy(session.url, "scheduled", rows))
-
-        return f"{report.GROWTH}{rows} scheduled", lambda: self._on(f"growth_scheduled_{rows}", prepare)
-
-    def _on(self, name: str, prepare: Callable[[Session], None]) -> Figures:
-        is_new = name not in self._grown
-        session = self._session(name)
-        if is_new:
-            prepare(session)
-        return workloads.drain(session, self._scale, processes=1, jobs=self._jobs, variant="noop")
+        what, rows = name.split("_")
+        return f"{report.GROWTH}{rows} {what}", measure
 
     def _old_snapshot(self) -> Figures:
         session = self._session("growth_snapshot")

@@ -28,7 +28,8 @@ CHARTS = {
 }
 NOTHING = "–"
 PROMISED = """\
-A ratio is the median of the ratios of the rounds.
+A ratio is the median of the ratios of the rounds, those included in which only what is compared was run once more.
+The last column is the same ratio for the bare loop where it does the same: what is left of it without a queue's work.
 The two figures of an idle worker were measured once.
 `idle_worker_rss_mb` is the resident memory (RSS) of a Windlass worker's process; pages that it shares count in full."""
 RATES_TOLD = """\
@@ -75,10 +76,13 @@ def _setting(made: Report) -> str:
     redis = ", ".join(f"{name} {value or 'off'}" for name, value in settings["redis"].items())
     postgres = ", ".join(f"{name} {value}" for name, value in settings["postgres"].items())
     short = [SHORT] if settings["short"] else []
+    close = settings.get("close_rounds", 0)
+    more = f" and {close} more of what is promised" if close else ""
     return "\n".join(
         [
             *short,
-            f"Measured on {made['made']['at'][:10]} in {settings['rounds']} rounds, at commit `{machine['commit']}`:",
+            f"Measured on {made['made']['at'][:10]} in {settings['rounds']} rounds{more}, at commit "
+            f"`{machine['commit']}`:",
             f"{machine['cores']} cores of {machine['processor']}, {machine['memory_gb']:.0f} GB, {machine['system']}, "
             f"Python {machine['python']}.",
             f"{machine['postgres']}: {postgres}; all else by default.",
@@ -96,15 +100,17 @@ def _earlier(one: dict[str, Any]) -> str:
 
 
 def _ratios(made: Report) -> str:
-    missed = report.missed(made["ratios"])
+    missed, bare = report.missed(made["ratios"]), report.ratios_of_the_bare_loop(made)
     rows = []
     limits = [(name, f"at least {limit}") for name, limit in report.AT_LEAST.items()]
     limits += [(name, f"at most {limit}") for name, limit in report.AT_MOST.items()]
     for name, limit in limits:
         value = made["ratios"][name]
         verdict = "not measured" if value is None else "**no**" if name in missed else "yes"
-        rows.append((f"`{name}`", NOTHING if value is None else str(value), limit, verdict))
-    return f"## What is promised\n\n{PROMISED}\n\n" + _table(("figure", "measured", "promised", "kept"), rows)
+        told = NOTHING if value is None else str(value)
+        rows.append((f"`{name}`", told, limit, verdict, str(bare.get(name, NOTHING))))
+    heads = ("figure", "measured", "promised", "kept", "the bare loop in our place")
+    return f"## What is promised\n\n{PROMISED}\n\n" + _table(heads, rows)
 
 
 def _ahead(made: Report) -> str:

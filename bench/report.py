@@ -43,12 +43,29 @@ def processes(count: int) -> str:
     return f"{GROWTH}{count} processes"
 
 
+Side = tuple[str, str | None]
+"""A workload and who does it; None where nobody suits."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What stands above and what below in a ratio, and which of their figures; the rate if none is named."""
+
+    above: Side
+    below: Side
+    path: tuple[str, ...] = ()
+
+
 class Figures:
     """The runs of a report, by workload and contestant and round."""
 
     def __init__(self, report: Report) -> None:
         self._runs: list[Run] = [run for run in report["runs"] if "error" not in run]
         self._about = {row["name"]: row for row in report["contestants"]}
+
+    def role(self, contestant: str) -> str | None:
+        """Whether it is us, a peer or a limit; None for one that was not there."""
+        return self._about[contestant]["role"] if contestant in self._about else None
 
     def workloads(self) -> list[str]:
         """In the order in which they were first run."""
@@ -112,37 +129,69 @@ def summary(report: Report) -> dict[str, dict[str, dict[str, float]]]:
     return told
 
 
+def comparisons(figures: Figures) -> dict[str, Comparison]:
+    """What each promised ratio compares."""
+    bare = figures.best(DRAIN, lambda row: row["role"] == "limit" and row["store"] == "postgres")
+    peer = figures.best(DRAIN, is_peer)
+    python_peer = figures.best(DRAIN, lambda row: is_peer(row) and row["language"] == "python")
+    enqueuer = figures.best(TOGETHER, is_peer)
+    p50 = ("start_ms", "p50")
+    quickest = figures.best(LATENCY, is_postgres_peer, *p50, lowest=True)
+    widest = max(PROCESSES, key=lambda name: figures.median(name, OURS) or 0)
+    return {
+        "drain_pg_vs_bare_loop": Comparison((DRAIN, OURS), (DRAIN, bare)),
+        "drain_pg_vs_best_peer": Comparison((DRAIN, OURS), (DRAIN, peer)),
+        "drain_pg_vs_best_python_peer": Comparison((DRAIN, OURS), (DRAIN, python_peer)),
+        "drain_pg_two_processes_vs_one": Comparison((DRAIN_TWO, OURS), (DRAIN, OURS)),
+        "drain_sqlite_vs_huey_sqlite": Comparison((DRAIN, OURS_SQLITE), (DRAIN, "huey sqlite")),
+        "enqueue_one_vs_bare_insert": Comparison((ONE, OURS), (ONE, BARE)),
+        "enqueue_100_callers_vs_best_peer": Comparison((TOGETHER, OURS), (TOGETHER, enqueuer)),
+        "enqueue_many_vs_bare_unnest": Comparison((MANY, OURS), (MANY, BARE)),
+        "latency_p50_best_pg_peer_vs_ours": Comparison((LATENCY, quickest), (LATENCY, OURS), p50),
+        "drain_5m_finished_vs_empty": Comparison((FINISHED, OURS), (EMPTY, OURS)),
+        "drain_1m_scheduled_vs_empty": Comparison((SCHEDULED, OURS), (EMPTY, OURS)),
+        "drain_old_snapshot_vs_without": Comparison((SNAPSHOT, OURS), (NO_SNAPSHOT, OURS)),
+        "drain_8_processes_vs_best_n": Comparison((processes(8), OURS), (widest, OURS)),
+    }
+
+
+def compared(report: Report) -> set[Side]:
+    """Who does which workload for a promised ratio."""
+    found = comparisons(Figures(report)).values()
+    return {side for comparison in found for side in (comparison.above, comparison.below)}
+
+
 def ratios(report: Report) -> dict[str, float | None]:
     """The promised figures; None where the run did not include what is compared.
 
     A ratio is the median of the ratios of each round, because machines drift between rounds more than within one.
     """
     figures = Figures(report)
-    bare = figures.best(DRAIN, lambda row: row["role"] == "limit" and row["store"] == "postgres")
-    peer = figures.best(DRAIN, is_peer)
-    python_peer = figures.best(DRAIN, lambda row: is_peer(row) and row["language"] == "python")
-    enqueuer = figures.best(TOGETHER, is_peer)
-    quickest = figures.best(LATENCY, is_postgres_peer, "start_ms", "p50", lowest=True)
-    widest = max(PROCESSES, key=lambda name: figures.median(name, OURS) or 0)
-    p50 = ("start_ms", "p50")
-    found = {
-        "drain_pg_vs_bare_loop": _ratio(figures, (DRAIN, OURS), (DRAIN, bare)),
-        "drain_pg_vs_best_peer": _ratio(figures, (DRAIN, OURS), (DRAIN, peer)),
-        "drain_pg_vs_best_python_peer": _ratio(figures, (DRAIN, OURS), (DRAIN, python_peer)),
-        "drain_pg_two_processes_vs_one": _ratio(figures, (DRAIN_TWO, OURS), (DRAIN, OURS)),
-        "drain_sqlite_vs_huey_sqlite": _ratio(figures, (DRAIN, OURS_SQLITE), (DRAIN, "huey sqlite")),
-        "enqueue_one_vs_bare_insert": _ratio(figures, (ONE, OURS), (ONE, BARE)),
-        "enqueue_100_callers_vs_best_peer": _ratio(figures, (TOGETHER, OURS), (TOGETHER, enqueuer)),
-        "enqueue_many_vs_bare_unnest": _ratio(figures, (MANY, OURS), (MANY, BARE)),
-        "latency_p50_best_pg_peer_vs_ours": _ratio(figures, (LATENCY, quickest), (LATENCY, OURS), *p50),
-        "drain_5m_finished_vs_empty": _ratio(figures, (FINISHED, OURS), (EMPTY, OURS)),
-        "drain_1m_scheduled_vs_empty": _ratio(figures, (SCHEDULED, OURS), (EMPTY, OURS)),
-        "drain_old_snapshot_vs_without": _ratio(figures, (SNAPSHOT, OURS), (NO_SNAPSHOT, OURS)),
-        "drain_8_processes_vs_best_n": _ratio(figures, (processes(8), OURS), (widest, OURS)),
+    found = {name: _ratio(figures, comparison) for name, comparison in comparisons(figures).items()}
+    found |= {
         "idle_transactions_per_second_and_worker": figures.median(IDLE, OURS, "transactions_per_second"),
         "idle_worker_rss_mb": figures.median(IDLE, OURS, "rss_mb"),
     }
     return {name: None if value is None else round(value, 3) for name, value in found.items()}
+
+
+def ratios_of_the_bare_loop(report: Report) -> dict[str, float]:
+    """The promised ratios with the bare loop in our place, where it does the same: what could be reached at most."""
+    figures = Figures(report)
+
+    def swapped(side: Side) -> Side:
+        return (side[0], BARE) if side[1] == OURS else side
+
+    found = {
+        name: _ratio(figures, Comparison(swapped(one.above), swapped(one.below), one.path))
+        for name, one in comparisons(figures).items()
+        if OURS in (one.above[1], one.below[1]) and not _is_limit(figures, one.below)
+    }
+    return {name: round(value, 3) for name, value in found.items() if value is not None}
+
+
+def _is_limit(figures: Figures, side: Side) -> bool:
+    return side[1] is not None and figures.role(side[1]) == "limit"
 
 
 def added(last: Report, new: Report) -> Report:
@@ -242,12 +291,11 @@ def _lower(figures: Figures, workload: str, ours: str, peers: Sequence[str], *pa
     return found
 
 
-def _ratio(
-    figures: Figures, above: tuple[str, str | None], below: tuple[str, str | None], *path: str
-) -> float | None:
-    if above[1] is None or below[1] is None:
+def _ratio(figures: Figures, comparison: Comparison) -> float | None:
+    (workload, name), (other_workload, other) = comparison.above, comparison.below
+    if name is None or other is None:
         return None
-    upper = figures.values(above[0], above[1], *path)
-    lower = figures.values(below[0], below[1], *path)
+    upper = figures.values(workload, name, *comparison.path)
+    lower = figures.values(other_workload, other, *comparison.path)
     both = [upper[number] / lower[number] for number in upper if lower.get(number)]
     return statistics.median(both) if both else None

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from bench import report, workloads
 from bench.contestants import Contestant
-from bench.growth import Growth, GrowthRuns
+from bench.growth import Growth, GrowthRuns, Variant
 from bench.install import CannotInstall, Place, install
 from bench.servers import POSTGRES_SETTINGS, NoServer, Servers
 from bench.session import ContestantFailed, Session
@@ -35,6 +35,8 @@ class Plan:
     contestants: Sequence[Contestant]
     only: Sequence[str] = ALL_WORKLOADS
     rounds: int = 3
+    # Rounds after those, of what the promised ratios compare and of nothing else.
+    close_rounds: int = 5
     # Whether it is only to be seen that everything works; the page says so then.
     is_short: bool = False
     scale: Scale = dataclasses.field(default_factory=Scale)
@@ -59,6 +61,7 @@ class Benchmark:
         self._places, self._missing = install_all(self._plan.contestants, self._console)
         for number in range(self._plan.rounds):
             self._round(number)
+        self._compare_closely()
         if "w5" in self._plan.only:
             self._idle()
         if "w6" in self._plan.only:
@@ -77,6 +80,20 @@ class Benchmark:
             session.close()
         self._sessions.clear()
 
+    def _compare_closely(self) -> None:
+        """Rounds without anybody else, so that what is compared runs within seconds of each other."""
+        compared = report.compared(self.report())
+        for number in self._close_rounds():
+            for name, measure in self._workloads():
+                present = [one for one in self._plan.contestants if (name, one.name) in compared]
+                for contestant in present if number % 2 else reversed(present):
+                    self._measure(contestant, name, number, measure)
+        self.close()
+        self._sessions.clear()
+
+    def _close_rounds(self) -> range:
+        return range(self._plan.rounds, self._plan.rounds + self._plan.close_rounds)
+
     def _workloads(self) -> list[Workload]:
         scale = self._plan.scale
         known: dict[str, list[Workload]] = {
@@ -92,10 +109,11 @@ class Benchmark:
         return [one for key in self._plan.only for one in known.get(key, [])]
 
     def _together(self, session: Session) -> Figures | None:
-        # The bare loop has one connection, and SQLite one writer.
-        if session.contestant.role == "limit":
-            return None
-        return workloads.enqueue_together(session, self._plan.scale)
+        return (
+            None
+            if _is_another_limit(session.contestant)
+            else workloads.enqueue_together(session, self._plan.scale)
+        )
 
     def _many(self, session: Session) -> Figures | None:
         return workloads.enqueue_many(session, self._plan.scale) if session.about["bulk"] else None
@@ -107,7 +125,7 @@ class Benchmark:
         return workloads.drain(session, self._plan.scale, processes=processes, jobs=self._sizes[name])
 
     def _latency(self, session: Session) -> Figures | None:
-        return None if session.contestant.role == "limit" else workloads.latency(session, self._plan.scale)
+        return None if _is_another_limit(session.contestant) else workloads.latency(session, self._plan.scale)
 
     def _measure(
         self,
@@ -185,17 +203,25 @@ class Benchmark:
         jobs = self._sizes[report.OURS]
         runs = GrowthRuns(opened, self._plan.growth, self._plan.scale, jobs=jobs)
         try:
+            runs.prepare()
             variants = runs.variants()
             for number in range(self._plan.rounds):
                 first = number * 4 % len(variants)
-                for name, measure in (*variants[first:], *variants[:first]):
-                    try:
-                        figures = measure()
-                    except ContestantFailed as error:
-                        figures = {"error": without_places(str(error))}
-                    self._record({"workload": name, "contestant": ours.name, "round": number, **figures})
+                self._growth_round(number, (*variants[first:], *variants[:first]))
+            compared = report.compared(self.report())
+            closely = [variant for variant in variants if (variant[0], ours.name) in compared]
+            for number in self._close_rounds():
+                self._growth_round(number, closely)
         finally:
             runs.close()
+
+    def _growth_round(self, number: int, variants: Sequence[Variant]) -> None:
+        for name, measure in variants:
+            try:
+                figures = measure()
+            except ContestantFailed as error:
+                figures = {"error": without_places(str(error))}
+            self._record({"workload": name, "contestant": report.OURS, "round": number, **figures})
 
     def close(self) -> None:
         """End the adapters of a run that was cut short."""
@@ -211,6 +237,7 @@ class Benchmark:
             "machine": machine(),
             "settings": {
                 "rounds": self._plan.rounds,
+                "close_rounds": self._plan.close_rounds,
                 "short": self._plan.is_short,
                 "only": list(self._plan.only),
                 "scale": dataclasses.asdict(self._plan.scale),
@@ -238,6 +265,11 @@ class Benchmark:
             "versions": self._about.get(contestant.name, {}),
             "remark": remark,
         }
+
+
+def _is_another_limit(contestant: Contestant) -> bool:
+    """Whether it shows a limit of a drain alone; one of them also does what takes callers and an idle worker."""
+    return contestant.role == "limit" and contestant.name != report.BARE
 
 
 def install_all(

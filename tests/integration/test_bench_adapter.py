@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bench import workloads
-from bench.contestants import OURS
+from bench.contestants import OURS, bare
 from bench.install import install
 from bench.session import ContestantFailed, Session
 from bench.workloads import Scale
+
+from windlass.testing import PrivatePostgres
 
 SMALL = Scale(seconds=0.05, callers=5, latency_jobs=5, latency_seconds=5, patience=60)
 ON_SQLITE = next(contestant for contestant in OURS if contestant.store == "sqlite")
@@ -21,6 +24,26 @@ def session(tmp_path: Path) -> Iterator[Session]:
     (tmp_path / "data").mkdir()
     with Session(ON_SQLITE, install(ON_SQLITE), f"sqlite:///{tmp_path}/data/jobs.db") as opened:
         yield opened
+
+
+@pytest.fixture
+def bare_session(postgres_server: PrivatePostgres) -> Iterator[Session]:
+    postgres_server.create_database("bench_bare")
+    with Session(bare(500), install(bare(500)), postgres_server.url("bench_bare")) as opened:
+        yield opened
+
+
+def test_the_bare_loop_does_what_it_is_a_limit_of(bare_session: Session) -> None:
+    together = workloads.enqueue_together(bare_session, replace(SMALL, callers=100))
+    stored = bare_session.ask("remaining")["jobs"]
+    bare_session.ask("empty")
+    drained = workloads.drain(bare_session, SMALL, processes=1, jobs=2000)
+    latency = workloads.latency(bare_session, SMALL)
+
+    assert stored == together["jobs"] + 1
+    assert drained["jobs"] == 2000
+    assert latency["start_ms"]["jobs"] == 5
+    assert bare_session.ask("remaining") == {"jobs": 0}
 
 
 def test_an_adapter_says_what_it_is_and_what_it_can(session: Session) -> None:

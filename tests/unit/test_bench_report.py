@@ -107,6 +107,31 @@ def test_we_are_held_against_the_best_batch_of_the_bare_loop_and_the_best_peer()
     assert found["drain_sqlite_vs_huey_sqlite"] == 8
 
 
+def test_what_is_compared_is_known_by_workload_and_contestant() -> None:
+    runs = rates(
+        report.DRAIN, **{report.OURS: (3,), "bare loop 100": (2,), "bare loop 500": (4,), "bullmq": (2,)}
+    )
+
+    compared = report.compared(a_report(*runs))
+
+    assert (report.DRAIN, "bare loop 500") in compared
+    assert (report.DRAIN, "bullmq") in compared
+    assert (report.DRAIN, "bare loop 100") not in compared
+    assert (report.DRAIN_TWO, report.OURS) in compared
+
+
+def test_the_bare_loop_is_put_in_our_place_where_it_does_the_same() -> None:
+    runs = [
+        *rates(report.DRAIN, **{report.OURS: (30,), report.BARE: (40,), "bullmq": (20,)}),
+        *rates(report.TOGETHER, **{report.OURS: (30,), report.BARE: (60,), "bullmq": (20,)}),
+        *rates(report.EMPTY, **{report.OURS: (30,)}),
+    ]
+
+    found = report.ratios_of_the_bare_loop(a_report(*runs))
+
+    assert found == {"drain_pg_vs_best_peer": 2, "enqueue_100_callers_vs_best_peer": 3}
+
+
 def test_latency_is_compared_with_the_quickest_peer_on_postgresql_alone() -> None:
     runs = [
         {"workload": report.LATENCY, "contestant": name, "round": 0, "start_ms": {"p50": p50}}
