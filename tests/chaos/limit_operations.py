@@ -67,7 +67,7 @@ LIMITS = (
     Operation("limits.release", one_runs_one_waits, lambda s, _: s.stores.limits.release([KEY])),
     Operation("limits.release_due", token_has_come, lambda s, _: s.stores.limits.release_due(limit=9)),
     Operation("limits.repair", permit_to_give_back, lambda s, _: s.stores.limits.repair("", limit=9)),
-    Operation("limits.forget", unused, lambda s, _: s.forget_unused()),
+    Operation("upkeep.forget_unused", unused, lambda s, _: s.forget_unused()),
     Operation("limits.rooms", one_runs_one_waits, lambda s, _: s.stores.limits.rooms([KEY])),
     Operation("limits.next_due", token_has_come, lambda s, _: s.stores.limits.next_due()),
     Operation("limits.rooms", one_runs_one_waits, lambda s, _: s.stores.limits.rooms([KEY])),

@@ -345,7 +345,7 @@ WRITING = (
     Operation(
         "limits.repair", ended_unheard, lambda s, _: s.stores.limits.repair("", limit=9), is_atomic=False
     ),
-    Operation("limits.forget", unused_keys, lambda s, _: s.forget_unused()),
+    Operation("upkeep.forget_unused", unused_keys, lambda s, _: s.forget_unused()),
     Operation("claims.renew", two_claims, lambda s, claims: s.stores.claims.renew(claims)),
     Operation(
         "claims.complete", two_claims, lambda s, claims: s.stores.claims.complete([(c, "1") for c in claims])
@@ -449,7 +449,7 @@ WRITING = (
     Operation("workers.bury", silent_worker, lambda s, _: s.stores.workers.bury(silence=SECOND)),
     Operation("workers.bury_one", registered, lambda s, _: s.stores.workers.bury_one("w")),
     Operation("workers.resign", leading, lambda s, _: s.stores.workers.resign("w")),
-    Operation("workers.forget", long_gone, lambda s, _: s.forget_unused()),
+    Operation("upkeep.forget_unused", long_gone, lambda s, _: s.forget_unused()),
     Operation(
         "queues.pause",
         nothing,

@@ -93,7 +93,7 @@ SCHEDULES = (
     Operation("schedules.fire", due, lambda s, given: s.stores.schedules.fire(*given)),
     Operation("schedules.fire_apart", due, fire_apart),
     Operation("schedules.let_go", one_has_to_wait, lambda s, _: s.stores.schedules.let_go(limit=9)),
-    Operation("schedules.forget", long_fired, lambda s, _: s.forget_unused()),
+    Operation("upkeep.forget_unused", long_fired, lambda s, _: s.forget_unused()),
     Operation("schedules.now", nothing, lambda s, _: s.stores.schedules.now()),
     Operation("schedules.get", stored, lambda s, one: s.stores.schedules.get("", one.name)),
     Operation("schedules.all", stored, lambda s, _: s.stores.schedules.all(tenant=None, kind=None, limit=9)),
@@ -120,5 +120,5 @@ LOCKS = (
     ),
     Operation("locks.get", held, lambda s, lock: s.stores.locks.get("", lock.id)),
     Operation("locks.all", held, lambda s, _: s.stores.locks.all(tenant=None, limit=9)),
-    Operation("locks.forget", long_free, lambda s, _: s.forget_unused()),
+    Operation("upkeep.forget_unused", long_free, lambda s, _: s.forget_unused()),
 )

@@ -69,12 +69,11 @@ class Fetcher:
         self._measured_at = env.monotonic()
         self._unanswered: dict[UUID, float] = {}
         self._looked_at = 0.0
-        self._is_busy = False
+        self._is_busy = self._is_hinted = False
         # Pairs that are not asked for before a token comes.
         self._not_before: dict[tuple[str, str], float] = {}
         self._turn = 0
         self._frontier = Frontier()
-        self._is_hinted = False
         # What all hints since the last claim have named, if they named one pair.
         self._named: Wanted | None = None
 
