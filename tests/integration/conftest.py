@@ -1,14 +1,44 @@
-"""The databases that plan tests share: filled once, and copied for each state of the statistics."""
+"""What several files share: databases for plan tests, filled once, and applications on empty tables."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
+import asyncpg
 import pytest
 from plan_rows import prepared
 from plans import MODES, STATISTICS, Tables, opened, opened_for_handlers
 
+from windlass import Windlass
 from windlass.testing import PrivatePostgres
+
+EMPTY = "TRUNCATE windlass.jobs, windlass.idempotency_keys CASCADE"
+
+
+@pytest.fixture(scope="session")
+def emptied_url(postgres_server: PrivatePostgres) -> Iterator[str]:
+    """A database on PostgreSQL that every test leaves without jobs."""
+    postgres_server.create_database("emptied")
+    yield postgres_server.url("emptied")
+    postgres_server.drop_database("emptied")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def empty_app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Windlass]:
+    """An application without jobs, on each of the databases."""
+    if request.param == "sqlite":
+        application = Windlass(f"sqlite:///{tmp_path / 'jobs.db'}")
+        yield application
+        await application.close()
+        return
+    application = Windlass(request.getfixturevalue("emptied_url"))
+    await application.connections.migrate()
+    yield application
+    await application.close()
+    connection = await asyncpg.connect(application.url)
+    await connection.execute(EMPTY)
+    await connection.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +18,7 @@ from windlass import (
     Windlass,
     WindlassError,
 )
-from windlass.connect import open_database
 from windlass.handler import AsyncHandler
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
 
 
 def nested(depth: int) -> list[Any]:
@@ -87,24 +82,9 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def postgres_url(postgres_server: PrivatePostgres) -> str:
-    postgres_server.create_database("bad_input")
-    return postgres_server.url("bad_input")
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Windlass]:
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'jobs.db'}"
-    else:
-        url = request.getfixturevalue("postgres_url")
-        database = open_database(url)
-        await migrate(database)
-        await database.close()
-    application = Windlass(url)
-    yield application
-    await application.close()
+@pytest.fixture
+def app(empty_app: Windlass) -> Windlass:
+    return empty_app
 
 
 @pytest.fixture

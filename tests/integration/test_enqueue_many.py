@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,36 +10,14 @@ import asyncpg
 import pytest
 
 from windlass import InvalidBatch, State, Windlass
-from windlass.connect import open_database
 from windlass.handler import AsyncHandler
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
 
 Take = AsyncHandler[[int, Any], None]
 
 
-@pytest.fixture(scope="module")
-def postgres_url(postgres_server: PrivatePostgres) -> str:
-    postgres_server.create_database("enqueue_many")
-    return postgres_server.url("enqueue_many")
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Windlass]:
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'jobs.db'}"
-    else:
-        url = request.getfixturevalue("postgres_url")
-        database = open_database(url)
-        await migrate(database)
-        await database.close()
-    application = Windlass(url)
-    yield application
-    await application.close()
-    if request.param == "postgres":
-        connection = await asyncpg.connect(url)
-        await connection.execute("TRUNCATE windlass.jobs CASCADE")
-        await connection.close()
+@pytest.fixture
+def app(empty_app: Windlass) -> Windlass:
+    return empty_app
 
 
 @pytest.fixture
@@ -125,7 +103,7 @@ async def test_a_key_leads_all_of_them_to_one_job(app: Windlass, take: Take) -> 
     assert (first.id, first.is_new, second.is_new) == (second.id, True, False)
 
 
-@pytest.mark.parametrize("app", ["postgres"], indirect=True)
+@pytest.mark.parametrize("empty_app", ["postgres"], indirect=True)
 async def test_they_can_be_part_of_a_callers_transaction(app: Windlass, take: Take) -> None:
     connection = await asyncpg.connect(app.url)
     transaction = connection.transaction()
