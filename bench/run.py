@@ -109,11 +109,9 @@ class Benchmark:
         return [one for key in self._plan.only for one in known.get(key, [])]
 
     def _together(self, session: Session) -> Figures | None:
-        return (
-            None
-            if _is_another_limit(session.contestant)
-            else workloads.enqueue_together(session, self._plan.scale)
-        )
+        if _is_another_limit(session.contestant):
+            return None
+        return workloads.enqueue_together(session, self._plan.scale)
 
     def _many(self, session: Session) -> Figures | None:
         return workloads.enqueue_many(session, self._plan.scale) if session.about["bulk"] else None

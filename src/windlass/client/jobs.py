@@ -68,10 +68,8 @@ class Jobs:
         self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS
     ) -> JobHandle[Any]:
         """Store one job of a registered kind; committed when this returns, or with the caller's transaction."""
-        tx = options.tx
-        if tx is None and (looking := self.joiner.ambient()) is not None:
-            tx = await looking
-        if tx is None or tx is False:
+        tx = await self._transaction(options.tx)
+        if tx is None:
             return await self.enqueue_alone(spec, args_text, options)
         ready = await self.to_join([spec], [self.builder.build(spec, args_text, options)])
         [stored] = await self._join(tx, ready)
