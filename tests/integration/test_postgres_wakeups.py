@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
 from windlass import State, Windlass
+from windlass.env import SYSTEM
 from windlass.options import NO_OPTIONS
 from windlass.testing import PrivatePostgres
 from windlass.wakeups.contract import pair_hint, queue_hint, where_work_is
@@ -69,9 +71,13 @@ async def test_a_job_after_a_quiet_while_is_told_of_by_its_own_commit(app: Windl
 
 
 async def test_jobs_in_a_row_are_told_of_by_another_session(app: Windlass, heard: Heard) -> None:
+    standing_still = replace(SYSTEM, monotonic=lambda: 1000.0)
+    caller = Windlass(app.url, env=standing_still)
+    caller.declare("note")
     for _ in range(5):
-        await app.jobs.enqueue_by_name("note")
+        await caller.jobs.enqueue_by_name("note")
     await until(heard, 2)
+    await caller.close()
 
     of_the_first, *of_the_others = [pid for pid, _ in heard]
     assert of_the_first not in of_the_others
