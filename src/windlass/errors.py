@@ -92,8 +92,9 @@ class InvalidBatch(InvalidJob):
     """Several jobs of a batch are bad; none was stored. `problems` maps index to message, the first hundred."""
 
     def __init__(self, problems: Mapping[int, str], *, total: int) -> None:
-        first = next(iter(problems.items()))
-        super().__init__(f"{total} of the batch's jobs are invalid; first, job {first[0]}: {first[1]}")
+        at, problem = next(iter(problems.items()))
+        bad = "one job of the batch is" if total == 1 else f"{total} jobs of the batch are"
+        super().__init__(f"{bad} invalid; job {at}: {problem}")
         self.problems, self.total = dict(problems), total
 
 

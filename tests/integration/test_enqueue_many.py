@@ -82,7 +82,9 @@ async def test_every_bad_one_is_named_and_none_is_stored(app: Windlass, take: Ta
 
 
 async def test_one_mapping_instead_of_many_is_refused(app: Windlass, take: Take) -> None:
-    with pytest.raises(InvalidBatch, match="a mapping by name, not str"):
+    with pytest.raises(
+        InvalidBatch, match=r"^one job of the batch is invalid; job 0: .*a mapping by name, not str"
+    ):
         await take.enqueue_many({"number": 1})  # type: ignore[arg-type]  # the mistake that is meant
 
     assert await stored(app) == 0

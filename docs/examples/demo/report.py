@@ -90,4 +90,4 @@ def _told(repeated: int) -> str:
     if not repeated:
         return "No work was done twice either."
     jobs = "1 job" if repeated == 1 else f"{repeated} jobs"
-    return f"{jobs} did their work twice: killed after doing it and before saying so."
+    return f"The work of {jobs} was done twice: the worker was killed after doing it and before saying so."
