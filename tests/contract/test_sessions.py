@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
@@ -11,11 +13,26 @@ import pytest
 from chaos.proxy import Proxy
 from windlass.connect import open_database, stores_on
 from windlass.errors import IdempotencyMismatch, StoreUnavailable, WrongState
+from windlass.job import JobId
 from windlass.stores.database import Database
 from windlass.stores.migrate import migrate
 from windlass.stores.postgres import Postgres
 from windlass.testing.clock import FrozenClock
-from windlass.testing.contract.support import LEASE, SECOND, Store
+from windlass.testing.contract.support import LEASE, REPORT, SECOND, Store, wanted
+
+MAIL = wanted("mail")
+
+
+@asynccontextmanager
+async def locked_by_a_stranger(database: Postgres, jobs: Sequence[JobId]) -> AsyncIterator[None]:
+    """Another session is about to change these jobs."""
+    stranger = await asyncpg.connect(database.url)
+    try:
+        async with stranger.transaction():
+            await stranger.execute("SELECT 1 FROM windlass.jobs WHERE id = ANY ($1) FOR UPDATE", jobs)
+            yield
+    finally:
+        await stranger.close()
 
 
 async def test_a_refused_action_costs_no_connection(store: Store, database: Database) -> None:
@@ -50,6 +67,36 @@ async def test_an_interrupted_transaction_leaves_nothing_and_blocks_nobody(
         await task
 
     assert (await store.claim_one()).id == job_id
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_what_others_are_about_to_claim_of_one_kind_leaves_room_for_another(
+    store: Store, database: Postgres
+) -> None:
+    """Or a worker with nothing to do would find nothing beside a long line, and wait for its next poll."""
+    first = await store.enqueue_many(4, kind="mail")
+    store.later(SECOND)
+    second = await store.enqueue_many(5)
+    async with locked_by_a_stranger(database, first[:3]):
+        claimed = await store.claim(REPORT, MAIL, limit=4)
+
+    assert [claim.id for claim in claimed] == [first[3], *second[:3]]
+    assert [claim.id for claim in await store.claim(REPORT, MAIL, limit=4)] == [*first[:3], second[3]]
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_what_is_claimed_instead_comes_from_the_kind_whose_turn_it_is(
+    store: Store, database: Postgres
+) -> None:
+    held = await store.enqueue_many(3, kind="mail")
+    store.later(SECOND)
+    first = await store.enqueue_many(3, kind="scan")
+    store.later(SECOND)
+    await store.enqueue_many(3)
+    async with locked_by_a_stranger(database, held):
+        claimed = await store.claim(REPORT, MAIL, wanted("scan"), limit=3)
+
+    assert [claim.id for claim in claimed] == first
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)

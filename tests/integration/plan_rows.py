@@ -23,6 +23,9 @@ RUNNING = 1000
 LETTERS = 500
 """How many dead letters are open."""
 
+LETTERS_A_JOB = 41
+"""How many dead letters a job has: one that is open, and forty closed ones."""
+
 MANY = 100_000
 SOME = 20_000
 KEYS = 2000
@@ -157,8 +160,7 @@ INSERT INTO windlass.workers (
 SELECT 'w' || n, 'alive', 'host', 1, '1', '[]', '[]', 5, now(), now()
 FROM generate_series(0, 19) AS n
 """
-# For every open letter forty closed ones.
-DEAD_LETTERS = """
+DEAD_LETTERS = f"""
 INSERT INTO windlass.dead_letters (
     job_id, lease_epoch, kind, queue, reason, fingerprint, attempts, died_at, status, resolution, resolved_by,
     resolved_at
@@ -167,7 +169,7 @@ SELECT
     id, n, kind, queue, 'because', md5(id::text), 1, finished_at,
     CASE n WHEN 0 THEN 'new' ELSE 'resolved' END, 'done', 'ann', now()
 FROM windlass.jobs
-CROSS JOIN generate_series(0, 40) AS n
+CROSS JOIN generate_series(0, {LETTERS_A_JOB - 1}) AS n
 WHERE state = 'dead'
 """
 # Some of them are over.

@@ -15,15 +15,5 @@ JOIN windlass.quotas AS quota
         )
     )
 )
-WHERE CASE WHEN quota.queue = '' THEN more.total ELSE more.number END + (
-    SELECT count(*)
-    FROM (
-        SELECT 1
-        FROM windlass.jobs AS waiting
-        WHERE waiting.tenant = more.tenant
-          AND waiting.tenant <> ''
-          AND waiting.state IN ('scheduled', 'held', 'available')
-          AND (quota.queue = '' OR waiting.queue = quota.queue)
-        LIMIT quota.most + 1
-    ) AS counted
-) > quota.most
+WHERE CASE WHEN quota.queue = '' THEN more.total ELSE more.number END
+    + windlass.waiting_jobs(more.tenant, quota.queue, quota.most + 1) > quota.most

@@ -1,7 +1,9 @@
 -- The best available jobs of the wanted pairs, locked. Where there are several pairs, `shares` looks without locking
--- to learn how many jobs each contributes in order of turn; `picked` then locks exactly that many of each, passing
--- over what other workers hold. A row that is locked stays where it is, so its place is all that is needed to find it
--- again; one that was changed just before cannot be seen at its new place yet, and is left to the next claim.
+-- to learn how many jobs each contributes in order of turn; `heads` then locks exactly that many of each, passing over
+-- what other workers hold. Where these hold so much of a pair that it cannot contribute what it should, `instead` takes
+-- as many of the others, pair by pair in the order of their first jobs: a worker that came back with nothing would wait,
+-- although there is something to do. A row that is locked stays where it is, so its place is all that is needed to find
+-- it again; one that was changed just before cannot be seen at its new place yet, and is left to the next claim.
 pairs AS MATERIALIZED (
     SELECT count(*) AS number
     FROM wanted
@@ -32,21 +34,69 @@ shares AS MATERIALIZED (
     ) AS best
     GROUP BY best.of_queue, best.of_kind
 ),
-picked AS MATERIALIZED (
+heads AS MATERIALIZED (
     SELECT found.place
     FROM shares
+    CROSS JOIN LATERAL (
+        SELECT head.place
+        FROM (
+            SELECT ctid AS place
+            FROM windlass.jobs
+            WHERE state = 'available'
+              AND NOT is_suspect
+              AND jobs.queue = shares.of_queue
+              AND jobs.kind = shares.of_kind
+              AND jobs.turn >= :since::timestamptz
+            ORDER BY turn, id
+            LIMIT :limit::bigint
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS head
+        LIMIT shares.number
+    ) AS found
+),
+missing AS MATERIALIZED (
+    SELECT (SELECT sum(number) FROM shares) - (SELECT count(*) FROM heads) AS number
+    FROM pairs
+    WHERE pairs.number > 1
+),
+instead AS MATERIALIZED (
+    SELECT found.place
+    FROM (
+        SELECT of_queue, of_kind
+        FROM wanted
+        ORDER BY (
+            SELECT turn
+            FROM windlass.jobs
+            WHERE state = 'available'
+              AND NOT is_suspect
+              AND jobs.queue = wanted.of_queue
+              AND jobs.kind = wanted.of_kind
+              AND jobs.turn >= :since::timestamptz
+              AND ctid <> ALL (ARRAY(SELECT place FROM heads))
+            ORDER BY turn, id
+            LIMIT 1
+        )
+    ) AS pair
     CROSS JOIN LATERAL (
         SELECT ctid AS place
         FROM windlass.jobs
         WHERE state = 'available'
           AND NOT is_suspect
-          AND jobs.queue = shares.of_queue
-          AND jobs.kind = shares.of_kind
+          AND jobs.queue = pair.of_queue
+          AND jobs.kind = pair.of_kind
           AND jobs.turn >= :since::timestamptz
+          AND ctid <> ALL (ARRAY(SELECT place FROM heads))
         ORDER BY turn, id
-        LIMIT shares.number
+        LIMIT :limit::bigint
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS found
+    WHERE (SELECT number FROM missing) > 0
+    LIMIT (SELECT number FROM missing)
+),
+picked AS (
+    SELECT place FROM heads
+    UNION ALL
+    SELECT place FROM instead
 ),
 suspects AS MATERIALIZED (
     SELECT found.place
