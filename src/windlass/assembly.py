@@ -319,6 +319,7 @@ def _duties(
         vitals=worker.vitals,
         on_given_up=lambda: worker.replace_identity(stores.workers),
         on_routes=worker.use_routes,
+        on_company=worker.keep_company,
         on_overrides=numbers.use,
         settings=settings,
         emit=emit,

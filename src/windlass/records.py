@@ -107,10 +107,14 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Vicinity:
-    """Where jobs are sent besides their own queues, who else works on this machine, and what operators changed."""
+    """Where jobs are sent besides their own queues, who else works on this machine, and what operators changed.
+
+    `has_company` tells whether another worker, on whichever machine, takes jobs of the same kinds and queues.
+    """
 
     routes: frozenset[tuple[str, str]] = frozenset()
     neighbours: tuple[Neighbour, ...] = ()
+    has_company: bool = False
     overrides: tuple[Override, ...] = ()
 
 

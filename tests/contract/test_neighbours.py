@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from windlass.records import Vitals
 from windlass.testing.contract.support import SECOND, Store, new_worker
 
@@ -50,3 +54,27 @@ async def test_a_dead_worker_is_buried_by_one_neighbour_only(store: Store) -> No
 
     assert await store.stores.workers.bury_one("dead")
     assert not await store.stores.workers.bury_one("dead")
+
+
+@pytest.mark.parametrize(
+    ("other", "has_company"),
+    [
+        ({"host": "elsewhere"}, True),
+        ({"kinds": ("mail", "report"), "queues": ("slow", "default")}, True),
+        ({"kinds": ("mail",)}, False),
+        ({"queues": ("slow",)}, False),
+        ({"kinds": ()}, False),
+    ],
+)
+async def test_company_is_who_takes_jobs_of_the_same_kinds_and_queues_on_any_machine(
+    store: Store, other: dict[str, Any], has_company: bool
+) -> None:
+    workers = store.stores.workers
+    await workers.register(new_worker("me", kinds=("report", "scan"), queues=("default", "night")))
+    assert not (await workers.vicinity("me")).has_company
+
+    await workers.register(new_worker("other", **other))
+    assert (await workers.vicinity("me")).has_company is has_company
+
+    await workers.retire("other", state="stopping")
+    assert not (await workers.vicinity("me")).has_company

@@ -30,6 +30,7 @@ HOT: Hot = {
     "workers/beat": ({"workers_pkey"}, 0),
     "workers/lead": (set(), 0),
     "workers/neighbours": ({"workers_pkey"}, 0),
+    "workers/company": ({"workers_pkey"}, 0),
     "workers/bury_one": ({"workers_pkey"}, 0),
     "workers/bury": (set(), 0),
     "kinds/routes": (set(), 0),

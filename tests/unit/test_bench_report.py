@@ -277,6 +277,17 @@ def test_the_tables_of_the_page_have_a_row_for_each_who_was_measured() -> None:
     assert f"| {report.ONE} | bullmq | 2.27 × | on disk |" in written
 
 
+def test_the_page_tells_the_range_of_a_ratio_and_what_each_gives_up() -> None:
+    bare, ours = {"bare loop 500": (100.0, 100.0, 200.0)}, {report.OURS: (50.0, 80.0, 120.0)}
+    made = printable(*rates(report.DRAIN, **bare, **ours))
+
+    told = page.page(made)
+
+    assert "| `drain_pg_vs_bare_loop` | 0.6 (0.50–0.80) |" in told
+    [row] = [line for line in told.splitlines() if line.startswith("| bare loop 500") and "100" in line]
+    assert row.endswith("| fence, history, results |")
+
+
 def test_the_page_has_a_list_for_each_of_our_databases() -> None:
     runs = rates(report.ONE, **{report.OURS: (1000,), report.OURS_SQLITE: (500,), "huey sqlite": (750,)})
 

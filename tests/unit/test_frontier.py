@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from math import inf
+from random import Random
 from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from windlass.job import Claim, JobId
 from windlass.records import Wanted
-from windlass.worker.frontier import EVERYWHERE_EVERY, Frontier
+from windlass.worker.frontier import (
+    EVERYWHERE_EVERY,
+    EVERYWHERE_IN_COMPANY,
+    MOST_TAKEN,
+    PASSED_OVER,
+    Frontier,
+)
 
 PAIRS = (Wanted("default", "report", timedelta(minutes=1), timedelta(minutes=5), 4),)
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def claims(number: int, *, suspect_at: int | None = None) -> list[Claim]:
+def claims(number: int, *, suspect_at: int | None = None, after: float = 0.0) -> list[Claim]:
+    """Claims of jobs whose turns are a second apart, the first so many seconds after noon."""
     return [
         Claim(
             id=JobId(UUID(int=n)),
@@ -29,7 +41,7 @@ def claims(number: int, *, suspect_at: int | None = None) -> list[Claim]:
             is_suspect=n == suspect_at,
             timeout=timedelta(minutes=5),
             lease=timedelta(minutes=1),
-            turn_microseconds=int((NOON + timedelta(seconds=n)).timestamp() * 1_000_000),
+            turn_microseconds=int((NOON + timedelta(seconds=after + n)).timestamp() * 1_000_000),
         )
         for n in range(number)
     ]
@@ -150,3 +162,153 @@ def test_hints_that_are_followed_by_themselves_do_not_put_off_the_look_everywher
 def test_what_a_hint_named_is_looked_for_behind_the_last_job_of_any_pair() -> None:
     assert Frontier().behind_the_last() < NOON - timedelta(days=9999)
     assert noted(claims(2), limit=3).behind_the_last() == NOON + timedelta(seconds=1)
+
+
+def working(*firsts: float, has_company: bool = True) -> tuple[Frontier, float]:
+    """Has taken ten jobs at a time, the first of each so many seconds after noon; and the time it is then."""
+    frontier, now = Frontier(), 100.0
+    frontier.has_company = has_company
+    for first in firsts:
+        since = frontier.since(PAIRS, now)
+        frontier.note(claims(10, after=first), limit=10, since=since, took=0.01, now=now + 0.01)
+        now += 0.02
+    return frontier, now
+
+
+def passed_over(frontier: Frontier, now: float, *, last: float) -> float:
+    """How many seconds behind its last job the next claim begins."""
+    since = frontier.since(PAIRS, now)
+    assert since is not None
+    return round((since - NOON).total_seconds() - last, 3)
+
+
+def test_what_others_will_have_taken_by_then_is_passed_over() -> None:
+    """Others took twenty, thirty and then ten seconds of the line from one claim to the next."""
+    assert passed_over(*working(0, 29, 68, 87), last=96) == 10 * PASSED_OVER
+    assert passed_over(*working(0, 10, 20, 30), last=39) == 0
+
+
+def test_a_worker_by_itself_passes_nothing_over_whatever_its_line_looks_like() -> None:
+    assert passed_over(*working(0, 29, 68, 87, has_company=False), last=96) == 0
+    assert passed_over(*working(0, 10, 20, 14_400, has_company=False), last=14_409) == 0
+
+
+def test_after_a_gap_in_the_line_a_little_is_passed_over_once() -> None:
+    assert passed_over(*working(0, 14_400), last=14_409) == 9 * MOST_TAKEN * PASSED_OVER
+    assert passed_over(*working(0, 14_400, 14_410), last=14_419) == 0
+
+
+def test_uneven_distances_between_jobs_are_not_taken_for_others() -> None:
+    assert passed_over(*working(0, 14, 27, 39), last=48) == 0
+
+
+def test_others_are_not_thought_to_take_a_hundred_times_as_much() -> None:
+    assert passed_over(*working(0, 7200, 14_400, 21_600), last=21_609) == round(
+        9 * MOST_TAKEN * PASSED_OVER, 3
+    )
+
+
+def test_too_much_is_passed_over_less_and_less() -> None:
+    frontier, now = working(0, 109, 218, 327)
+    last, passed = 336.0, []
+    for _ in range(12):
+        passed.append(passed_over(frontier, now, last=last))
+        since = NOON + timedelta(seconds=last + passed[-1])
+        frontier.note(claims(10, after=last + passed[-1]), limit=10, since=since, took=0.01, now=now)
+        now, last = now + 0.001, last + passed[-1] + 9
+
+    assert passed == sorted(passed, reverse=True)
+    assert passed[-1] < passed[0] / 2
+
+
+def test_what_was_passed_over_is_worked_off_before_anything_is_passed_over_again() -> None:
+    frontier, now = working(0, 29, 58, 87)
+
+    frontier.note(claims(10, after=10), limit=10, since=None, took=0.01, now=now)
+    assert passed_over(frontier, now + 0.01, last=19) == 0
+
+    frontier.note(claims(10, after=116), limit=10, since=NOON, took=0.01, now=now + 0.02)
+    assert passed_over(frontier, now + 0.03, last=125) > 0
+
+
+def test_a_claim_that_passed_others_over_and_came_to_the_end_is_followed_by_a_look_everywhere_at_once() -> (
+    None
+):
+    frontier, now = working(0, 29, 58, 87)
+    since = frontier.since(PAIRS, now)
+    frontier.note(claims(2, after=120), limit=10, since=since, took=0.01, now=now)
+
+    assert frontier.owed_at == now
+
+
+def test_what_others_took_is_forgotten_at_the_end_of_the_line() -> None:
+    """Or each job that an idle worker hears of would cost it two looks at once."""
+    frontier, now = working(0, 29, 58, 87)
+    frontier.note(claims(2, after=120), limit=10, since=None, took=0.01, now=now)
+    since = frontier.since(PAIRS, 200.0, is_hinted=True)
+    frontier.note(claims(1, after=130), limit=10, since=since, took=0.01, now=200.01)
+
+    assert since == NOON + timedelta(seconds=121)
+    assert frontier.owed_at == 200.01 + EVERYWHERE_EVERY
+
+
+def test_several_workers_look_everywhere_less_often_each() -> None:
+    (alone, now), (together, _) = working(0, 29, 58, 87, has_company=False), working(0, 29, 58, 87)
+    for frontier in (alone, together):
+        frontier.note(claims(10, after=116), limit=10, since=None, took=0.01, now=now)
+
+    assert alone.since(PAIRS, now + EVERYWHERE_EVERY) is None
+    assert together.since(PAIRS, now + EVERYWHERE_EVERY) is not None
+    assert together.since(PAIRS, now + EVERYWHERE_IN_COMPANY) is None
+
+
+def test_what_others_took_of_other_pairs_says_nothing() -> None:
+    frontier, now = working(0, 29, 58, 87)
+    frontier.since((*PAIRS, *PAIRS), now)
+    frontier.note(claims(10, after=100), limit=10, since=None, took=0.01, now=now)
+
+    assert frontier.since((*PAIRS, *PAIRS), now + 0.01) == NOON + timedelta(seconds=109)
+
+
+def test_how_far_a_worker_was_with_other_pairs_says_nothing() -> None:
+    frontier, now = working(50_000, 50_010)
+    others = (*PAIRS, *PAIRS)
+    for number, first in enumerate((0, 29, 58, 87)):
+        since = frontier.since(others, now + number / 100)
+        frontier.note(claims(10, after=first), limit=10, since=since, took=0.01, now=now + number / 100)
+
+    assert frontier.since(others, now + 0.04) == NOON + timedelta(seconds=96 + 20 * PASSED_OVER)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(-50, 5000), st.floats(0.001, 0.4)), max_size=30))
+def test_a_worker_looks_everywhere_at_least_twice_a_second(steps: list[tuple[int, float, float]]) -> None:
+    frontier, now, looked_at = Frontier(), 100.0, 0.0
+    frontier.has_company = True
+    for number, after, pause in steps:
+        since = frontier.since(PAIRS, now)
+        assert since is None or now - looked_at < EVERYWHERE_IN_COMPANY
+        looked_at = now if since is None else looked_at
+        frontier.note(claims(number, after=after), limit=3, since=since, took=0.01, now=now)
+        now += pause
+
+
+@given(st.integers(1, 6), st.lists(st.integers(0, 200), min_size=40, max_size=120), st.randoms())
+def test_workers_that_pass_each_other_over_leave_nobody_behind(
+    workers: int, line: list[int], chance: Random
+) -> None:
+    """Each claims five of what is there, whenever it likes; what is left was looked for in vain by everybody."""
+    waiting = dict(enumerate(sorted(line)))
+    frontiers, now = [Frontier() for _ in range(workers)], 100.0
+    for frontier in frontiers:
+        frontier.has_company = workers > 1
+    for _ in range(20 * len(line)):
+        if not waiting:
+            return
+        frontier, now = chance.choice(frontiers), now + chance.choice((0.01, 0.05))
+        since = frontier.since(PAIRS, now)
+        first = -1.0 if since is None else (since - NOON).total_seconds()
+        taken = [number for number, turn in waiting.items() if turn >= first][:5]
+        got = [claims(1, after=waiting.pop(number))[0] for number in taken]
+        frontier.note(got, limit=5, since=since, took=0.001, now=now)
+
+    pytest.fail(f"{len(waiting)} jobs were never claimed: {waiting}")

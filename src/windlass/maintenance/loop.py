@@ -46,6 +46,7 @@ class Maintenance:
         vitals: Callable[[], Vitals],
         on_given_up: Callable[[], Awaitable[None]],
         on_routes: Callable[[Routes], None],
+        on_company: Callable[[bool], None],
         on_overrides: Callable[[Sequence[Override]], None],
         settings: Settings,
         emit: Emit,
@@ -61,7 +62,7 @@ class Maintenance:
         self._releaser, self._follower = releaser, follower
         self._neighbours = neighbours
         self._worker_id, self._vitals, self._on_given_up = worker_id, vitals, on_given_up
-        self._on_overrides = on_overrides
+        self._on_overrides, self._on_company = on_overrides, on_company
         self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
         self.is_leader = False
         self._leading: list[asyncio.Task[None]] = []
@@ -146,6 +147,7 @@ class Maintenance:
     def _learn(self, near: Vicinity) -> None:
         self._on_overrides(near.overrides)
         self._on_routes(near.routes)
+        self._on_company(near.has_company)
         self._neighbours.know(near.neighbours)
 
     def _lead(self, is_leader: bool) -> None:

@@ -65,8 +65,10 @@ class WorkerStore:
 async def _vicinity(on: Connection | Lane, worker: str) -> Vicinity:
     routes = await on.fetch("kinds/routes")
     others = await on.fetch("workers/neighbours", id=worker)
+    [company] = await on.fetch("workers/company", id=worker)
     return Vicinity(
         routes=frozenset((row["queue"], row["kind"]) for row in routes),
         neighbours=tuple(map(rows.neighbour, others)),
+        has_company=bool(company["has_company"]),
         overrides=tuple(map(rows.override, await on.fetch("overrides/all"))),
     )

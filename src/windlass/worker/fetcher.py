@@ -73,7 +73,7 @@ class Fetcher:
         # Pairs that are not asked for before a token comes.
         self._not_before: dict[tuple[str, str], float] = {}
         self._turn = 0
-        self._frontier = Frontier()
+        self.frontier = Frontier()
         # What all hints since the last claim have named, if they named one pair.
         self._named: Wanted | None = None
 
@@ -128,7 +128,7 @@ class Fetcher:
     async def _claim(self, room: int) -> bool:
         """Take what there is room for; whether there may be more of it at once."""
         self._turn += 1
-        self._frontier.owed_at = inf
+        self.frontier.owed_at = inf
         named, self._named = self._named, None
         if named is not None and self._can_follow(named):
             taken = len(await self._claim_portion(Portion.named(named, room), room))
@@ -139,7 +139,7 @@ class Fetcher:
     def _can_follow(self, named: Wanted) -> bool:
         """Whether only what a hint named can be asked for at first, by a shorter way."""
         is_plain = not named.limits and named.fair is None and self._batching(named.kind) is None
-        is_caught_up = self._frontier.is_caught_up(self._env.monotonic())
+        is_caught_up = self.frontier.is_caught_up(self._env.monotonic())
         return is_plain and is_caught_up and named.queue not in self._per_queue()
 
     async def _claim_of_all(self, room: int) -> bool:
@@ -215,14 +215,14 @@ class Fetcher:
         began, pairs = self._env.monotonic(), portion.plain
         is_hinted, self._is_hinted = self._is_hinted, False
         if portion.is_named:
-            since: datetime | None = self._frontier.behind_the_last()
+            since: datetime | None = self.frontier.behind_the_last()
         else:
-            since = self._frontier.since(pairs, began, is_hinted=is_hinted)
+            since = self.frontier.since(pairs, began, is_hinted=is_hinted)
         claims = await self._claims.claim(
             pairs, worker=self.worker_id, claim_id=claim_id, limit=limit, suspects=suspects, since=since
         )
         now = self._env.monotonic()
-        self._frontier.note(claims, limit=limit, since=since, took=now - began, now=now)
+        self.frontier.note(claims, limit=limit, since=since, took=now - began, now=now)
         return claims
 
     def _askable(self) -> Sequence[Wanted]:
@@ -239,7 +239,7 @@ class Fetcher:
         return max(min(self._not_before.values()) - self._env.monotonic(), 0.001)
 
     def _until_owed(self) -> float:
-        return self._frontier.owed_at - self._env.monotonic()
+        return self.frontier.owed_at - self._env.monotonic()
 
     def _release(self, claims: Sequence[Claim]) -> None:
         for claim in claims:

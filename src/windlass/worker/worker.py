@@ -366,6 +366,11 @@ class Worker:
             if self._heartbeat is not None:
                 self._heartbeat.bell.ring()
 
+    def keep_company(self, has_company: bool) -> None:
+        """Reckon with other workers that take from the same lines, or with none."""
+        if self._fetcher is not None:
+            self._fetcher.frontier.has_company = has_company
+
     def _finish(self, claim: Claim, outcome: Outcome) -> None:
         assert self._settler is not None
         assert self._fetcher is not None
