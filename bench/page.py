@@ -28,13 +28,15 @@ CHARTS = {
 }
 NOTHING = "–"
 PROMISED = """\
-A ratio is the median of the ratios of the rounds, those included in which only what is compared was run once more.
+A ratio is the median of the ratios of the rounds, and behind it stand the lowest and the highest.
+Those rounds are included in which only what is compared was run once more.
 The last column is the same ratio for the bare loop where it does the same: what is left of it without a queue's work.
 The two figures of an idle worker were measured once.
 `idle_worker_rss_mb` is the resident memory (RSS) of a Windlass worker's process; pages that it shares count in full."""
 RATES_TOLD = """\
 The median of the rounds, and behind it the lowest and the highest.
-The last column is the processor time of the worker processes, without that of the server: the median of the rounds."""
+CPU is the processor time of the worker processes, without that of the server: the median of the rounds.
+The last column is what each does without; a table below says how."""
 LATENCY_TOLD = """\
 p50 / p95 / p99 from the call of enqueue, each the median of the rounds; behind the p50 its lowest and highest round."""
 IDLE_TOLD = """\
@@ -81,7 +83,7 @@ def _setting(made: Report) -> str:
     return "\n".join(
         [
             *short,
-            f"Measured on {made['made']['at'][:10]} in {settings['rounds']} rounds{more}, at commit "
+            f"Measured on {made['made']['at'][:10]} in {_rounds(settings)}{more}, at commit "
             f"`{machine['commit']}`:",
             f"{machine['cores']} cores of {machine['processor']}, {machine['memory_gb']:.0f} GB, {machine['system']}, "
             f"Python {machine['python']}.",
@@ -92,15 +94,20 @@ def _setting(made: Report) -> str:
     )
 
 
+def _rounds(settings: dict[str, Any]) -> str:
+    return "one round" if settings["rounds"] == 1 else f"{settings['rounds']} rounds"
+
+
 def _earlier(one: dict[str, Any]) -> str:
     return (
-        f"Of a run of {one['made']['at'][:10]} in {one['settings']['rounds']} rounds, at commit "
+        f"Of a run of {one['made']['at'][:10]} in {_rounds(one['settings'])}, at commit "
         f"`{one['machine']['commit']}`: {'; '.join(one['workloads'])}."
     )
 
 
 def _ratios(made: Report) -> str:
     missed, bare = report.missed(made["ratios"]), report.ratios_of_the_bare_loop(made)
+    ranges = report.ranges(made)
     rows = []
     limits = [(name, f"at least {limit}") for name, limit in report.AT_LEAST.items()]
     limits += [(name, f"at most {limit}") for name, limit in report.AT_MOST.items()]
@@ -108,6 +115,9 @@ def _ratios(made: Report) -> str:
         value = made["ratios"][name]
         verdict = "not measured" if value is None else "**no**" if name in missed else "yes"
         told = NOTHING if value is None else str(value)
+        if name in ranges:
+            low, high = ranges[name]
+            told += f" ({low:.2f}–{high:.2f})"
         rows.append((f"`{name}`", told, limit, verdict, str(bare.get(name, NOTHING))))
     heads = ("figure", "measured", "promised", "kept", "the bare loop in our place")
     return f"## What is promised\n\n{PROMISED}\n\n" + _table(heads, rows)
@@ -151,11 +161,23 @@ def _rates(made: Report) -> str:
         cells = [_ranged(figures, workload, about["name"]) for workload in RATES]
         cpu = figures.median(report.DRAIN, about["name"], "cpu_us_per_job")
         if any(cell != NOTHING for cell in cells):
-            rows.append((_titled(about), *cells, NOTHING if cpu is None else number(cpu)))
+            rows.append((_titled(about), *cells, NOTHING if cpu is None else number(cpu), _given_up(about)))
     if not rows:
         return ""
-    heads = ("", *RATES, "CPU µs a job, W3")
+    heads = ("", *RATES, "CPU µs a job, W3", "gives up")
     return f"## Jobs a second\n\n{RATES_TOLD}\n\n" + _table(heads, rows)
+
+
+def _given_up(about: dict[str, Any]) -> str:
+    keeps = about["keeps"]
+    lacks = {
+        "durability": not keeps["an_enqueued_job"].startswith("on disk"),
+        "jobs of dead workers": "lost with the worker" in keeps["an_enqueued_job"],
+        "fence": not keeps["out_a_late_worker"].startswith("yes"),
+        "history": not keeps["finished_jobs"].startswith("kept"),
+        "results": keeps["results"].startswith(("no", "off")),
+    }
+    return ", ".join(name for name, is_lacking in lacks.items() if is_lacking) or NOTHING
 
 
 def _ranged(figures: Figures, workload: str, name: str, *path: str) -> str:
@@ -223,7 +245,8 @@ def _growth(made: Report) -> str:
     told = [GROWTH_TOLD]
     if gone_by := figures.median(report.SNAPSHOT, report.OURS, "jobs_since_the_snapshot"):
         told.append(
-            f"The old snapshot was open while {gone_by:,.0f} jobs went by, one drain before the measured one."
+            f"The old snapshot was open while {gone_by:,.0f} jobs went by, one drain before the measured one; "
+            "the minutes that they stand for were not waited for."
         )
     return "\n".join(["## As it grows\n", *told, "", _table(("", "jobs a second"), rows)])
 

@@ -175,6 +175,13 @@ def ratios(report: Report) -> dict[str, float | None]:
     return {name: None if value is None else round(value, 3) for name, value in found.items()}
 
 
+def ranges(report: Report) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest round of each promised ratio that was measured."""
+    figures = Figures(report)
+    found = {name: _of_rounds(figures, comparison) for name, comparison in comparisons(figures).items()}
+    return {name: (min(rounds), max(rounds)) for name, rounds in found.items() if rounds}
+
+
 def ratios_of_the_bare_loop(report: Report) -> dict[str, float]:
     """The promised ratios with the bare loop in our place, where it does the same: what could be reached at most."""
     figures = Figures(report)
@@ -292,10 +299,14 @@ def _lower(figures: Figures, workload: str, ours: str, peers: Sequence[str], *pa
 
 
 def _ratio(figures: Figures, comparison: Comparison) -> float | None:
+    rounds = _of_rounds(figures, comparison)
+    return statistics.median(rounds) if rounds else None
+
+
+def _of_rounds(figures: Figures, comparison: Comparison) -> list[float]:
     (workload, name), (other_workload, other) = comparison.above, comparison.below
     if name is None or other is None:
-        return None
+        return []
     upper = figures.values(workload, name, *comparison.path)
     lower = figures.values(other_workload, other, *comparison.path)
-    both = [upper[number] / lower[number] for number in upper if lower.get(number)]
-    return statistics.median(both) if both else None
+    return [upper[number] / lower[number] for number in upper if lower.get(number)]

@@ -209,7 +209,8 @@ class Benchmark:
             compared = report.compared(self.report())
             closely = [variant for variant in variants if (variant[0], ours.name) in compared]
             for number in self._close_rounds():
-                self._growth_round(number, closely)
+                first = number % len(closely)
+                self._growth_round(number, (*closely[first:], *closely[:first]))
         finally:
             runs.close()
 
