@@ -34,11 +34,12 @@ The last column is the same ratio for the bare loop where it does the same: what
 The two figures of an idle worker were measured once.
 `idle_worker_rss_mb` is the resident memory (RSS) of a Windlass worker's process; pages that it shares count in full."""
 RATES_TOLD = """\
-The median of the rounds, and behind it the lowest and the highest.
+The median of the rounds that everybody took part in, and behind it the lowest and the highest.
 CPU is the processor time of the worker processes, without that of the server: the median of the rounds.
 The last column is what each does without; a table below says how."""
 LATENCY_TOLD = """\
-p50 / p95 / p99 from the call of enqueue, each the median of the rounds; behind the p50 its lowest and highest round."""
+p50 / p95 / p99 from the call of enqueue, each the median of the rounds that everybody took part in.
+Behind the p50 stand its lowest and highest round."""
 IDLE_TOLD = """\
 Measured once, after the rounds, with the workers of all of them running at the same time.
 Memory is the proportional share (PSS) of all processes of a worker.
@@ -58,7 +59,7 @@ def charts(made: Report) -> dict[str, str]:
     for file, (workload, path, title, unit) in CHARTS.items():
         bars = []
         for name in figures.contestants(workload):
-            if values := figures.values(workload, name, *path).values():
+            if values := figures.shared(workload, name, *path).values():
                 median = figures.median(workload, name, *path) or 0
                 bars.append(Bar(name, roles[name], median, min(values), max(values)))
         if bars:
@@ -181,7 +182,7 @@ def _given_up(about: dict[str, Any]) -> str:
 
 
 def _ranged(figures: Figures, workload: str, name: str, *path: str) -> str:
-    values = figures.values(workload, name, *path).values()
+    values = figures.shared(workload, name, *path).values()
     if not values:
         return NOTHING
     median = figures.median(workload, name, *path) or 0

@@ -62,6 +62,10 @@ class Figures:
     def __init__(self, report: Report) -> None:
         self._runs: list[Run] = [run for run in report["runs"] if "error" not in run]
         self._about = {row["name"]: row for row in report["contestants"]}
+        self._rounds: int = report["settings"]["rounds"]
+        self._rounds_of: dict[str, int] = {
+            name: one["settings"]["rounds"] for one in report.get("earlier", ()) for name in one["workloads"]
+        }
 
     def role(self, contestant: str) -> str | None:
         """Whether it is us, a peer or a limit; None for one that was not there."""
@@ -87,9 +91,15 @@ class Figures:
                     found[run["round"]] = value
         return found
 
+    def shared(self, workload: str, contestant: str, *path: str) -> dict[int, float]:
+        """One figure, by those rounds that everybody took part in: only these compare all with one another."""
+        rounds = self._rounds_of.get(workload, self._rounds)
+        found = self.values(workload, contestant, *path)
+        return {number: value for number, value in found.items() if number < rounds}
+
     def median(self, workload: str, contestant: str, *path: str) -> float | None:
-        """The middle of all rounds."""
-        values = self.values(workload, contestant, *path)
+        """The middle of the rounds that everybody took part in."""
+        values = self.shared(workload, contestant, *path)
         return statistics.median(values.values()) if values else None
 
     def best(
@@ -111,12 +121,12 @@ class Figures:
 
 
 def summary(report: Report) -> dict[str, dict[str, dict[str, float]]]:
-    """Median and range of every rate."""
+    """Median and range of every rate, of the rounds that everybody took part in."""
     figures, told = Figures(report), {}
     for workload in figures.workloads():
         rows = {}
         for name in figures.contestants(workload):
-            if values := list(figures.values(workload, name).values()):
+            if values := list(figures.shared(workload, name).values()):
                 middle = statistics.median(values)
                 rows[name] = {
                     "median": middle,

@@ -48,8 +48,8 @@ CONTESTANTS = [
 ]
 
 
-def a_report(*runs: dict[str, Any]) -> report.Report:
-    return {"contestants": CONTESTANTS, "runs": list(runs)}
+def a_report(*runs: dict[str, Any], rounds: int = 9) -> report.Report:
+    return {"contestants": CONTESTANTS, "runs": list(runs), "settings": {"rounds": rounds}}
 
 
 def rates(workload: str, **by_name: tuple[float, ...]) -> list[dict[str, Any]]:
@@ -66,6 +66,29 @@ def idle(**by_name: dict[str, float]) -> list[dict[str, Any]]:
     return [
         {"workload": report.IDLE, "contestant": name, "round": 0, **used} for name, used in by_name.items()
     ]
+
+
+def test_all_are_compared_by_the_rounds_that_all_took_part_in() -> None:
+    """The machine was half as quick when only the compared were run once more."""
+    runs = rates(
+        report.ONE, **{report.OURS: (100, 110, 50, 50, 50), "pgqueuer": (80, 90), "bullmq": (120, 130)}
+    )
+    made = a_report(*runs, rounds=2)
+
+    assert report.ahead_of(made, report.OURS, report.is_peer) == [report.Ahead(report.ONE, "bullmq", 1.19)]
+    assert report.summary(made)[report.ONE][report.OURS] == {
+        "median": 105,
+        "low": 100,
+        "high": 110,
+        "rounds": 2,
+    }
+
+
+def test_the_rounds_of_an_earlier_run_are_its_own() -> None:
+    made = a_report(*rates(report.ONE, **{report.OURS: (100, 110, 50)}), rounds=3)
+    made["earlier"] = [{"settings": {"rounds": 2}, "workloads": [report.ONE]}]
+
+    assert report.summary(made)[report.ONE][report.OURS]["median"] == 105
 
 
 def test_a_report_has_exactly_the_promised_figures() -> None:
@@ -230,9 +253,9 @@ def test_what_was_kept_of_earlier_runs_is_told_with_their_day() -> None:
 
     written = page.page(report.added(report.added(first, second), third))
 
-    assert "Measured on 2026-01-03 in 2 rounds" in written
-    assert f"Of a run of 2026-01-01 in 2 rounds, at commit `x`: {report.ONE}." in written
-    assert f"Of a run of 2026-01-02 in 2 rounds, at commit `x`: {report.MANY}." in written
+    assert "Measured on 2026-01-03 in 3 rounds" in written
+    assert f"Of a run of 2026-01-01 in 3 rounds, at commit `x`: {report.ONE}." in written
+    assert f"Of a run of 2026-01-02 in 3 rounds, at commit `x`: {report.MANY}." in written
 
 
 def test_a_chart_shows_every_bar_and_escapes_names() -> None:
@@ -264,7 +287,7 @@ def test_reasons_do_not_carry_the_addresses_and_folders_of_a_machine() -> None:
 def printable(*runs: dict[str, Any], day: str = "2026-01-01") -> report.Report:
     """A report with all that the page needs."""
     machine = dict.fromkeys(("cores", "processor", "system", "python", "postgres", "redis", "commit"), "x")
-    settings = {"rounds": 2, "short": False, "redis": {"save": ""}, "postgres": {"fsync": "on"}}
+    settings = {"rounds": 3, "short": False, "redis": {"save": ""}, "postgres": {"fsync": "on"}}
     made = {**a_report(*runs), "made": {"at": f"{day}T00:00:00"}, "settings": settings}
     return {**made, "machine": {**machine, "memory_gb": 8.0}, "ratios": report.ratios(made)}
 
