@@ -376,7 +376,7 @@ MUTANTS: dict[str, Mutant] = {
         "a worker that was given up for dead may claim", sql("jobs/claim", "AND state = 'alive'", "")
     ),
     "claim_beyond_limit": Mutant(
-        "a claim takes as many as it finds", sql("jobs/claim", "LIMIT shares.number", "")
+        "a claim takes as many as it finds", sql("jobs/claim", "LIMIT pair.number", "")
     ),
     "parents_counted_down": Mutant(
         "a parent's end counts one dependency of its child down, whichever that is",

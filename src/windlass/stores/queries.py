@@ -9,7 +9,7 @@ A query is a file, `sql/<database>/<noun>/<verb>.sql`, or the shared one of the 
 {any_of c :v t}    the column is one of the values            {has_tag c :v} the JSON array holds the text
 {object …}         a JSON object                              {started}      when the database was started
 {share table}      keep its rows as they are until the end    {lock}         keep its rows from all others till then
-{part name}        the text of sql/<database>/parts/<name>.sql, or of the shared one
+{part name}        the text of sql/<database>/parts/<name>.sql, or of the shared one, with its own parts
 {keep}             keep rows as an update of no key would     {skip_used}    pass over rows that others hold or refer to
 types:             {word} {uuid} {json} {jsonb} {timestamp} {interval} {serial} {column a-promoted-field's-type}
 
@@ -117,8 +117,14 @@ def with_names(name: str, names: Mapping[str, Any]) -> str:
 
 def _source(dialect: str, name: str) -> str:
     path, _, names = name.partition("?")
-    text = _PART.sub(lambda part: _file(dialect, f"parts/{part.group(1)}").rstrip(), _file(dialect, path))
+    text = _with_parts(dialect, path)
     return _filled(text, json.loads(names)) if names else text
+
+
+def _with_parts(dialect: str, path: str) -> str:
+    return _PART.sub(
+        lambda part: _with_parts(dialect, f"parts/{part.group(1)}").rstrip(), _file(dialect, path)
+    )
 
 
 def _filled(text: str, names: Mapping[str, Any]) -> str:

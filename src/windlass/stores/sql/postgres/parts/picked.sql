@@ -15,16 +15,13 @@ shares AS MATERIALIZED (
     UNION ALL
     SELECT best.of_queue, best.of_kind, count(*)
     FROM (
-        SELECT wanted.of_queue, wanted.of_kind
-        FROM wanted
+        SELECT pair.of_queue, pair.of_kind
+        FROM wanted AS pair
         CROSS JOIN LATERAL (
             SELECT turn, id
             FROM windlass.jobs
-            WHERE state = 'available'
-              AND NOT is_suspect
-              AND jobs.queue = wanted.of_queue
-              AND jobs.kind = wanted.of_kind
-              AND jobs.turn >= :since::timestamptz
+            WHERE
+                {part in_line}
             ORDER BY turn, id
             LIMIT :limit::bigint
         ) AS head
@@ -36,22 +33,19 @@ shares AS MATERIALIZED (
 ),
 heads AS MATERIALIZED (
     SELECT found.place
-    FROM shares
+    FROM shares AS pair
     CROSS JOIN LATERAL (
         SELECT head.place
         FROM (
             SELECT ctid AS place
             FROM windlass.jobs
-            WHERE state = 'available'
-              AND NOT is_suspect
-              AND jobs.queue = shares.of_queue
-              AND jobs.kind = shares.of_kind
-              AND jobs.turn >= :since::timestamptz
+            WHERE
+                {part in_line}
             ORDER BY turn, id
             LIMIT :limit::bigint
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS head
-        LIMIT shares.number
+        LIMIT pair.number
     ) AS found
 ),
 missing AS MATERIALIZED (
@@ -63,16 +57,13 @@ instead AS MATERIALIZED (
     SELECT found.place
     FROM (
         SELECT of_queue, of_kind
-        FROM wanted
+        FROM wanted AS pair
         ORDER BY (
             SELECT turn
             FROM windlass.jobs
-            WHERE state = 'available'
-              AND NOT is_suspect
-              AND jobs.queue = wanted.of_queue
-              AND jobs.kind = wanted.of_kind
-              AND jobs.turn >= :since::timestamptz
-              AND ctid <> ALL (ARRAY(SELECT place FROM heads))
+            WHERE
+                {part in_line}
+                AND ctid <> ALL (ARRAY(SELECT place FROM heads))
             ORDER BY turn, id
             LIMIT 1
         )
@@ -80,12 +71,9 @@ instead AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT ctid AS place
         FROM windlass.jobs
-        WHERE state = 'available'
-          AND NOT is_suspect
-          AND jobs.queue = pair.of_queue
-          AND jobs.kind = pair.of_kind
-          AND jobs.turn >= :since::timestamptz
-          AND ctid <> ALL (ARRAY(SELECT place FROM heads))
+        WHERE
+            {part in_line}
+            AND ctid <> ALL (ARRAY(SELECT place FROM heads))
         ORDER BY turn, id
         LIMIT :limit::bigint
         FOR NO KEY UPDATE SKIP LOCKED
