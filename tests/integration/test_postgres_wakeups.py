@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -26,20 +26,42 @@ async def app(postgres_server: PrivatePostgres) -> AsyncIterator[Windlass]:
     postgres_server.drop_database(DATABASE)
     postgres_server.create_database(DATABASE)
     app = Windlass(postgres_server.url(DATABASE))
-    app.declare("note")
     await app.connections.migrate()
-    # The connections are made, and what they were made for is told.
-    await app.jobs.enqueue_by_name("note")
-    await asyncio.sleep(4 * RIDE_EVERY)
     yield app
     await app.close()
 
 
+@dataclass
+class Watch:
+    """Time goes by for a caller only when a test says so."""
+
+    seconds: float = 1000.0
+
+    def quiet_while(self) -> None:
+        self.seconds += 1
+
+
 @pytest.fixture
-async def heard(app: Windlass) -> AsyncIterator[Heard]:
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+async def caller(app: Windlass, watch: Watch) -> AsyncIterator[Windlass]:
+    """Has its connections, and has not enqueued for a while."""
+    caller = Windlass(app.url, env=replace(SYSTEM, monotonic=lambda: watch.seconds))
+    caller.declare("note")
+    await caller.jobs.enqueue_by_name("note")
+    watch.quiet_while()
+    yield caller
+    await caller.close()
+
+
+@pytest.fixture
+async def heard(caller: Windlass) -> AsyncIterator[Heard]:
     """Hints as they arrive, each with the session that sent it."""
     told: Heard = []
-    listening = await asyncpg.connect(app.url)
+    listening = await asyncpg.connect(caller.url)
     await listening.add_listener(CHANNEL, lambda _, pid, __, hint: told.append((pid, str(hint))))
     yield told
     await listening.close()
@@ -61,23 +83,19 @@ async def until(heard: Heard, hints: int) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_job_after_a_quiet_while_is_told_of_by_its_own_commit(app: Windlass, heard: Heard) -> None:
-    await app.jobs.enqueue_by_name("note")
+async def test_a_job_after_a_quiet_while_is_told_of_by_its_own_commit(caller: Windlass, heard: Heard) -> None:
+    await caller.jobs.enqueue_by_name("note")
     await until(heard, 1)
 
     [(pid, hint)] = heard
     assert hint == pair_hint("default", "note")
-    assert (await sessions(app))[pid].startswith("INSERT INTO windlass.jobs")
+    assert (await sessions(caller))[pid].startswith("INSERT INTO windlass.jobs")
 
 
-async def test_jobs_in_a_row_are_told_of_by_another_session(app: Windlass, heard: Heard) -> None:
-    standing_still = replace(SYSTEM, monotonic=lambda: 1000.0)
-    caller = Windlass(app.url, env=standing_still)
-    caller.declare("note")
+async def test_jobs_in_a_row_are_told_of_by_another_session(caller: Windlass, heard: Heard) -> None:
     for _ in range(5):
         await caller.jobs.enqueue_by_name("note")
     await until(heard, 2)
-    await caller.close()
 
     of_the_first, *of_the_others = [pid for pid, _ in heard]
     assert of_the_first not in of_the_others
@@ -105,22 +123,24 @@ async def test_a_job_is_stored_where_notifications_are_refused(app: Windlass) ->
     await owner.close()
 
 
-async def test_a_job_that_is_not_stored_is_not_told_of(app: Windlass, heard: Heard) -> None:
-    await app.jobs.enqueue_by_name("note")
-    await until(heard, 1)
-    await asyncio.sleep(4 * RIDE_EVERY)
-    connection = await asyncpg.connect(app.url)
+async def test_a_job_that_is_not_stored_is_not_told_of(caller: Windlass, watch: Watch, heard: Heard) -> None:
+    await caller.jobs.enqueue_by_name("note")
+    watch.quiet_while()
+    connection = await asyncpg.connect(caller.url)
     await connection.execute("ALTER TABLE windlass.jobs ADD CONSTRAINT nothing_new CHECK (FALSE) NOT VALID")
 
     with pytest.raises(Exception, match="nothing_new"):
-        await app.jobs.enqueue_by_name("note")
+        await caller.jobs.enqueue_by_name("note")
     await connection.execute("ALTER TABLE windlass.jobs DROP CONSTRAINT nothing_new")
-    await asyncio.sleep(4 * RIDE_EVERY)
-    await app.jobs.enqueue_by_name("note")
-    await until(heard, 2)
+    watch.quiet_while()
+    await caller.jobs.enqueue_by_name("note")
+    # Whatever the caller still has to tell goes out before it is closed.
+    await caller.close()
+    await connection.execute(f"NOTIFY {CHANNEL}, 'the end'")
     await connection.close()
+    await until(heard, 3)
 
-    assert len(heard) == 2
+    assert [hint for _, hint in heard] == [pair_hint("default", "note")] * 2 + ["the end"]
 
 
 @pytest.mark.parametrize(
