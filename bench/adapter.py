@@ -87,8 +87,8 @@ class Meter:
 
 
 def microseconds() -> int:
-    """The time of day, which all processes of the machine share; a number that JavaScript can hold, too."""
-    return time.time_ns() // 1000
+    """Since the machine was started: a clock that all its processes share and nobody sets, in a number for JavaScript."""
+    return time.monotonic_ns() // 1000
 
 
 async def settled(value: Any) -> Any:

@@ -139,7 +139,7 @@ class Meter:
         return sum(records * every for every, records in self._records())
 
     def last(self) -> int:
-        """When, in microseconds of the day, the last handler that was told of began."""
+        """When, by the clock that all processes share, the last handler that was told of began."""
         return max(times[-1] for _, times in self._times())
 
     def all_at_work(self, processes: int) -> tuple[int, int] | None:

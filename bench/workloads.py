@@ -12,6 +12,7 @@ from typing import Any
 
 import asyncpg
 
+from bench.adapter import microseconds
 from bench.session import ContestantFailed, Memory, Session, Workers
 
 Figures = dict[str, Any]
@@ -221,7 +222,7 @@ def _warm_up(session: Session, workers: Workers, scale: Scale) -> None:
 
 
 def _finished(session: Session, workers: Workers, jobs: int, *, patience: float) -> int:
-    """When the last job was completed, in microseconds of the day."""
+    """When the last job was completed, by the clock that all processes share."""
     if not session.about["counts"]:
         _wait(lambda: session.meter.handled() >= jobs, workers, patience, f"did not do {jobs} jobs")
         return session.meter.last()
@@ -235,7 +236,7 @@ def _finished(session: Session, workers: Workers, jobs: int, *, patience: float)
         if handled < jobs and time.monotonic() - since < 2:
             return False
         # The answer shows a moment after this one, so the last job was done by then.
-        asked = time.time_ns() // 1000
+        asked = microseconds()
         return bool(session.ask("remaining")["jobs"] == 0)
 
     _wait(over, workers, patience, f"did not do {jobs} jobs")
