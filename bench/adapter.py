@@ -87,7 +87,7 @@ class Meter:
 
 
 def microseconds() -> int:
-    """Since the machine was started: a clock that all its processes share and nobody sets, in a number for JavaScript."""
+    """By a clock that all processes of the machine share and nobody sets; a number that JavaScript can hold, too."""
     return time.monotonic_ns() // 1000
 
 

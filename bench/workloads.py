@@ -276,12 +276,12 @@ async def _count_transactions(url: str) -> int:
     return count
 
 
-def _percentiles(microseconds: list[int]) -> dict[str, float]:
-    if len(microseconds) < 2:
-        raise ContestantFailed(f"only {len(microseconds)} handlers told when they started")
-    cuts = statistics.quantiles(microseconds, n=100, method="inclusive")
+def _percentiles(taken: list[int]) -> dict[str, float]:
+    if len(taken) < 2:
+        raise ContestantFailed(f"only {len(taken)} handlers told when they started")
+    cuts = statistics.quantiles(taken, n=100, method="inclusive")
     named = {"p50": cuts[49], "p95": cuts[94], "p99": cuts[98]}
     return {
         **{name: round(value / MILLISECOND, 3) for name, value in named.items()},
-        "jobs": len(microseconds),
+        "jobs": len(taken),
     }
