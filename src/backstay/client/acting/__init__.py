@@ -1,0 +1,1 @@
+"""The client for somebody who acts: scoped by tenant, limited by rights, signed."""

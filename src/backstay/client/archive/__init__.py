@@ -1,0 +1,1 @@
+"""Old jobs go to a folder or a bucket before they are removed, and can come back."""

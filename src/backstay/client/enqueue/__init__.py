@@ -1,0 +1,1 @@
+"""Every way to store a job."""

@@ -1,0 +1,114 @@
+"""Figures: how much waits, how much is done in what time, and how long it takes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from backstay.client.enqueue.enqueuer import Enqueuer
+from backstay.errors import InvalidPolicy
+from backstay.model.figures import Depth, FiguresAt, KindFigures, Period, TalliedAt, by_kind, by_time
+from backstay.model.scaling import Scaling, ScalingRule, ScalingSignals, scaled
+from backstay.model.text.durations import Duration, duration
+
+MOST_ROWS = 100_000
+MOST_COUNTED = 10_000
+MOST_WORKERS = 1000
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The figures of one application, from one event loop."""
+
+    _enqueuer: Enqueuer
+
+    async def over_time(
+        self,
+        last: Duration = timedelta(hours=1),
+        *,
+        until: datetime | None = None,
+        period: Period | str = Period.MINUTE,
+        queue: str | None = None,
+        kind: str | None = None,
+    ) -> list[FiguresAt]:
+        """Return what ended in each minute or hour of the last while, the oldest first; empty ones are left out.
+
+        Minutes are kept for two days, hours for 400. A worker adds what it has counted every five seconds; what one
+        had counted when it was killed is missing.
+        """
+        return by_time(await self._read(last, until, Period(period), queue, kind))
+
+    async def by_kind(
+        self,
+        last: Duration = timedelta(hours=1),
+        *,
+        until: datetime | None = None,
+        period: Period | str = Period.MINUTE,
+        queue: str | None = None,
+    ) -> list[KindFigures]:
+        """Return the same for each queue and kind over the whole while, in the order of their names."""
+        return by_kind(await self._read(last, until, Period(period), queue, None))
+
+    async def count(self, name: str, number: int = 1) -> int:
+        """Add to a counter of your own, such as `invoices_sent`; returns what all processes together have come to.
+
+        Committed when this returns. A row of the database is changed each time, so count events and not loops.
+        """
+        if not re.fullmatch(r"[a-z_][a-z0-9_]{0,99}", name):
+            raise InvalidPolicy("name", name, needs="lower-case letters, digits and underscores, at most 100")
+        if type(number) is not int or not 0 <= number < 2**53:
+            raise InvalidPolicy(
+                "number", number, needs="a whole number that is not negative: counters only rise"
+            )
+        return await self._enqueuer.stores.figures.count(name, number)
+
+    async def counters(self) -> dict[str, int]:
+        """Return what the application has counted, by name."""
+        return await self._enqueuer.stores.figures.counters()
+
+    async def depths(self, *, tenant: str | None = None) -> list[Depth]:
+        """Return how many jobs of each queue and kind wait, run or are dead, each state counted up to 10,000.
+
+        Of one tenant, if one is named; then nothing is said of how long the first has waited. Unlike `jobs.counts()`
+        it never reads jobs that have ended, however many there are.
+        """
+        stores = self._enqueuer.stores
+        if tenant is not None:
+            return await stores.figures.depths(most=MOST_COUNTED, tenant=tenant)
+        waiting = await stores.insights.waiting(most=MOST_COUNTED)
+        ready = [Depth("available", one.queue, one.kind, one.jobs, one.oldest_for) for one in waiting]
+        return ready + await stores.figures.depths(most=MOST_COUNTED)
+
+    async def desired_workers(
+        self, rule: ScalingRule | None = None, *, changed_ago: Duration | None = None
+    ) -> Scaling:
+        """Return how many workers there should be and why, for whoever starts and stops them.
+
+        `changed_ago` is how long ago the number was changed: during the rule's cool-down it stays as it is.
+        """
+        waiting = [depth for depth in await self.depths() if depth.state == "available"]
+        alive = [
+            one
+            for one in await self._enqueuer.stores.workers.all(limit=MOST_WORKERS)
+            if one.standing == "alive"
+        ]
+        busy = [one.cpu_percent for one in alive if one.cpu_percent is not None]
+        signals = ScalingSignals(
+            workers=len(alive),
+            waiting=sum(depth.jobs for depth in waiting),
+            oldest_wait=max((one.oldest_for or timedelta(0) for one in waiting), default=timedelta(0)),
+            cpu_percent=sum(busy) / len(busy) if busy else None,
+        )
+        ago = None if changed_ago is None else duration(changed_ago, field="changed_ago")
+        return scaled(signals, rule or ScalingRule(), changed_ago=ago)
+
+    async def _read(
+        self, last: Duration, until: datetime | None, period: Period, queue: str | None, kind: str | None
+    ) -> list[TalliedAt]:
+        stores = self._enqueuer.stores
+        length = duration(last, field="last")
+        end = until or (await stores.insights.engine()).now + timedelta(seconds=1)
+        return await stores.figures.read(
+            period, since=end - length, until=end, queue=queue, kind=kind, limit=MOST_ROWS
+        )

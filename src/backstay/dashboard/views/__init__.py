@@ -1,0 +1,1 @@
+"""What pages show, computed from what the client says: pure functions, no request and no client."""

@@ -1,0 +1,151 @@
+"""How many jobs each queue has in each state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from backstay.kit import path_of
+from backstay.kit.hrefs import with_query
+from backstay.model.figures import Depth
+from backstay.model.pauses import Pause
+from backstay.model.records import QueueCount, WorkerRecord
+from backstay.model.states import State
+
+LIVING_SECONDS = 30
+"""A worker that was silent for longer is not counted as living."""
+
+DEPTH_TONES = {"ready": "accent", "running": "info", "scheduled": "warn", "held": "muted", "dead": "bad"}
+_WORDS = {
+    State.AVAILABLE: "ready",
+    State.RUNNING: "running",
+    State.SCHEDULED: "scheduled",
+    State.HELD: "held",
+    State.DEAD: "dead",
+}
+
+
+@dataclass
+class QueueDepth:
+    """One queue: its jobs by state, who works on it, and whether it is paused."""
+
+    queue: str
+    states: Counter[State] = field(default_factory=Counter)
+    oldest_ready: datetime | None = None
+    workers: int = 0
+    pause: Pause | None = None
+
+    @property
+    def href(self) -> str:
+        return path_of("queues", self.queue)
+
+    @property
+    def ready(self) -> int:
+        return self.states[State.AVAILABLE]
+
+    @property
+    def running(self) -> int:
+        return self.states[State.RUNNING]
+
+    @property
+    def scheduled(self) -> int:
+        return self.states[State.SCHEDULED]
+
+    @property
+    def held(self) -> int:
+        return self.states[State.HELD]
+
+    @property
+    def dead(self) -> int:
+        return self.states[State.DEAD]
+
+    @property
+    def is_behind(self) -> bool:
+        """True if jobs could run and nobody is there to run them."""
+        return self.ready > 0 and self.workers == 0
+
+    def jobs_href(self, state: str) -> str:
+        """Return the address of its jobs in one state."""
+        return with_query("/jobs", [], queue=self.queue, state=state)
+
+
+def is_living(worker: WorkerRecord) -> bool:
+    """Return True if the worker claims jobs, as far as its last sign of life tells."""
+    return worker.state == "alive" and worker.silent_for.total_seconds() <= LIVING_SECONDS
+
+
+def counts_of(depths: Sequence[Depth], now: datetime) -> list[QueueCount]:
+    """Return depths, which tell how long the first job has waited, as counts, which tell since when."""
+    return [
+        QueueCount(
+            queue=depth.queue,
+            kind=depth.kind,
+            state=State(depth.state),
+            jobs=depth.jobs,
+            oldest_run_at=None if depth.oldest_for is None else now - depth.oldest_for,
+        )
+        for depth in depths
+    ]
+
+
+def queue_depths(
+    counts: Sequence[QueueCount], workers: Sequence[WorkerRecord] = (), pauses: Sequence[Pause] = ()
+) -> list[QueueDepth]:
+    """Return every queue that has jobs, a worker or a pause, by name."""
+    depths: dict[str, QueueDepth] = {}
+    for count in counts:
+        depth = depths.setdefault(count.queue, QueueDepth(count.queue))
+        depth.states[count.state] += count.jobs
+        if count.state is State.AVAILABLE and count.oldest_run_at is not None:
+            known = depth.oldest_ready
+            depth.oldest_ready = count.oldest_run_at if known is None else min(known, count.oldest_run_at)
+    for worker in workers:
+        for queue in worker.queues if is_living(worker) else ():
+            depths.setdefault(queue, QueueDepth(queue)).workers += 1
+    for pause in pauses:
+        if pause.queue is not None:
+            depths.setdefault(pause.queue, QueueDepth(pause.queue)).pause = pause
+    return [depths[name] for name in sorted(depths)]
+
+
+def totals(counts: Sequence[QueueCount]) -> Counter[State]:
+    """Return how many jobs are in each state."""
+    found: Counter[State] = Counter()
+    for count in counts:
+        found[count.state] += count.jobs
+    return found
+
+
+def depth_columns(depths: Sequence[QueueDepth], most: int = 12) -> list[tuple[str, Mapping[str, float]]]:
+    """Return the columns of the chart of depths: the queues with most unfinished jobs, by name."""
+    deepest = sorted(depths, key=lambda depth: -sum(depth.states[state] for state in _WORDS))[:most]
+    shown = [depth for depth in depths if depth in deepest and any(depth.states[state] for state in _WORDS)]
+    return [
+        (
+            depth.queue,
+            {word: float(depth.states[state]) for state, word in _WORDS.items() if depth.states[state]},
+        )
+        for depth in shown
+    ]
+
+
+@dataclass
+class KindDepth:
+    """One kind within a queue: its jobs by state, and whether it is paused."""
+
+    kind: str
+    states: Counter[State] = field(default_factory=Counter)
+    pause: Pause | None = None
+
+
+def kind_depths(counts: Sequence[QueueCount], pauses: Sequence[Pause]) -> list[KindDepth]:
+    """Return the kinds of some counts by name."""
+    depths: dict[str, KindDepth] = {}
+    for count in counts:
+        depths.setdefault(count.kind, KindDepth(count.kind)).states[count.state] += count.jobs
+    for pause in pauses:
+        if pause.kind in depths:
+            depths[pause.kind].pause = pause
+    return [depths[name] for name in sorted(depths)]

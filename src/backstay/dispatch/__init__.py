@@ -1,0 +1,1 @@
+"""Ids of waiting jobs in Redis: suggestions what to claim, while PostgreSQL stays the truth."""

@@ -1,0 +1,182 @@
+"""Claims with Redis asked first which jobs may be claimed; PostgreSQL decides, and is asked directly now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+from uuid import UUID
+
+from backstay.dispatch.lines import Lines
+from backstay.dispatch.mirror import Mirror, error_told
+from backstay.model.job import Claim, JobId
+from backstay.model.limits.admission import Claimed
+from backstay.model.records import Measured, Renewed, Reported, Seized, Settled, Wanted
+from backstay.model.settlement import Settlement
+from backstay.model.states import State
+from backstay.runtime.env import Env
+from backstay.stores.contract import Claims
+
+DIRECT_EVERY = 10
+"""Every so many claims PostgreSQL is asked without ids, so that what Redis has lost is never far behind."""
+
+
+class Named(Protocol):
+    """Claims jobs by their ids."""
+
+    async def claim(
+        self, wanted: Sequence[Wanted], ids: Sequence[UUID], *, worker: str, claim_id: UUID
+    ) -> list[Claim]:
+        """Claim those of the named jobs that can be, in order of turn."""
+        ...
+
+
+class DispatchedClaims:
+    """A claim asks Redis for ids and PostgreSQL for these jobs; whatever Redis does, PostgreSQL fences.
+
+    After a claim that Redis could not fill, the next goes to PostgreSQL directly, as does every tenth: an id that was
+    lost waits for one poll at most.
+    """
+
+    def __init__(self, claims: Claims, named: Named, lines: Lines, mirror: Mirror, env: Env) -> None:
+        self._claims, self._named, self._lines, self._mirror, self._env = claims, named, lines, mirror, env
+        self._number = 0
+        self._is_owed = False
+
+    async def claim(
+        self,
+        wanted: Sequence[Wanted],
+        *,
+        worker: str,
+        claim_id: UUID,
+        limit: int,
+        suspects: int,
+        since: datetime | None = None,
+    ) -> list[Claim]:
+        """Claim what Redis suggests, or what PostgreSQL has."""
+        self._number += 1
+        if limit > 0 and not self._is_owed and self._number % DIRECT_EVERY:
+            claims = await self._claim_suggested(wanted, worker=worker, claim_id=claim_id, limit=limit)
+            self._is_owed = len(claims) < limit
+            if claims:
+                return self._note(worker, claims)
+        self._is_owed = False
+        claims = await self._claims.claim(
+            wanted, worker=worker, claim_id=claim_id, limit=limit, suspects=suspects, since=since
+        )
+        return self._note(worker, claims)
+
+    async def _claim_suggested(
+        self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int
+    ) -> list[Claim]:
+        ids = await self._lines.take(worker, wanted, limit)
+        if not ids:
+            return []
+        claims = await self._named.claim(wanted, ids, worker=worker, claim_id=claim_id)
+        got = {claim.id for claim in claims}
+        self._mirror.started(worker, (), passed_over=[job_id for job_id in ids if job_id not in got])
+        return claims
+
+    def _note(self, worker: str, claims: list[Claim]) -> list[Claim]:
+        self._mirror.started(worker, claims)
+        return claims
+
+    async def claim_limited(
+        self,
+        limited: Sequence[Wanted],
+        plain: Sequence[Wanted],
+        *,
+        worker: str,
+        claim_id: UUID,
+        limit: int,
+        limited_limit: int,
+        suspects: int,
+    ) -> Claimed:
+        """Jobs under limits are admitted by PostgreSQL alone."""
+        claimed = await self._claims.claim_limited(
+            limited,
+            plain,
+            worker=worker,
+            claim_id=claim_id,
+            limit=limit,
+            limited_limit=limited_limit,
+            suspects=suspects,
+        )
+        self._note(worker, list(claimed.claims))
+        return claimed
+
+    async def renew(self, claims: Sequence[Claim]) -> Renewed:
+        """Extend the leases still held, and the locks that people see."""
+        renewed = await self._claims.renew(claims)
+        self._mirror.held(claim for claim in claims if claim.id in renewed.held)
+        return renewed
+
+    async def complete(
+        self, finished: Sequence[tuple[Claim, str | None]], *, reacts: bool = False, skip_locked: bool = False
+    ) -> Settled:
+        """Record success, and tell of it."""
+        settled = await self._claims.complete(finished, reacts=reacts, skip_locked=skip_locked)
+        for claim, result in finished:
+            if claim.id in settled.done:
+                self._ended(claim, State.COMPLETED, result=result)
+        self._mirror.forget(settled.lost)
+        return settled
+
+    async def settle(
+        self, settlements: Sequence[tuple[Claim, Settlement]], *, skip_locked: bool = False
+    ) -> Settled:
+        """Record any other outcome, and tell of it."""
+        settled = await self._claims.settle(settlements, skip_locked=skip_locked)
+        for claim, settlement in settlements:
+            if claim.id in settled.done:
+                self._ended(
+                    claim, settlement.state, error=error_told(settlement.error), run_in=settlement.run_in
+                )
+        self._mirror.forget(settled.lost)
+        return settled
+
+    def _ended(
+        self,
+        claim: Claim,
+        state: State,
+        *,
+        result: str | None = None,
+        error: str | None = None,
+        run_in: timedelta | None = None,
+    ) -> None:
+        due = (self._env.wall() + run_in).timestamp() * 1000 if state is State.SCHEDULED and run_in else None
+        self._mirror.ended(claim, state, told={"result": result, "error": error}, due_ms=due)
+
+    async def measure(self, measured: Sequence[tuple[Claim, Measured]]) -> None:
+        """Keep what attempts have used."""
+        await self._claims.measure(measured)
+
+    async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
+        """The jobs of this worker that somebody wants stopped."""
+        return await self._claims.cancel_requests(worker)
+
+    async def has_work(self, wanted: Sequence[Wanted]) -> bool:
+        """Tell whether there is anything to do: PostgreSQL knows."""
+        return await self._claims.has_work(wanted)
+
+    async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
+        """Claims stored for this worker in requests whose reply never came."""
+        return await self._claims.strays(worker, unanswered=unanswered)
+
+    async def seize(
+        self, *, limit: int, hold_for: timedelta, overrun: timedelta, as_of: datetime | None = None
+    ) -> list[Seized]:
+        """Take over claims whose leases have run out."""
+        return await self._claims.seize(limit=limit, hold_for=hold_for, overrun=overrun, as_of=as_of)
+
+    async def seize_worker(self, worker: str, *, limit: int, hold_for: timedelta) -> list[Seized]:
+        """Take over the claims of a worker that is gone."""
+        return await self._claims.seize_worker(worker, limit=limit, hold_for=hold_for)
+
+    async def reported(self, *, limit: int) -> list[Reported]:
+        """Outcomes that programs working from SQL have reported."""
+        return await self._claims.reported(limit=limit)
+
+    async def forget_reports(self) -> None:
+        """Forget reports of claims that are no longer held."""
+        await self._claims.forget_reports()

@@ -1,0 +1,81 @@
+"""The connection to Redis: tried for a moment, left alone for a second where it is away, and nobody's error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from backstay.model.events import Emit
+from backstay.runtime.env import Env
+
+TIMEOUT = 1.0
+AGAIN_AFTER = 1.0
+ERRORS = (RedisError, OSError, TimeoutError)
+
+T = TypeVar("T")
+
+
+def script_text(name: str, *before: str) -> str:
+    """A Lua script, with the parts that it uses before it."""
+    folder = files("backstay.dispatch") / "lua"
+    return "\n".join((folder / f"{one}.lua").read_text() for one in (*before, name))
+
+
+class RedisLink:
+    """One client for one event loop, connected when first used."""
+
+    def __init__(self, url: str, *, emit: Emit, env: Env) -> None:
+        self._url, self._emit, self._env = url, emit, env
+        self._client: Redis | None = None
+        self._again_at = 0.0
+        self.is_away = False
+        self.returned = 0
+        """How many times it came back after having been away."""
+
+    async def run(self, do: Callable[[Redis], Awaitable[T]], *, otherwise: T) -> T:
+        """What `do` gives, or `otherwise` where Redis is away; never raises for what Redis does."""
+        if self._env.monotonic() < self._again_at:
+            return otherwise
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                found = await do(self._open())
+        except ERRORS as error:
+            self._lost(error)
+            return otherwise
+        if self.is_away:
+            self.is_away, self.returned = False, self.returned + 1
+            self._emit("dispatch.back")
+        return found
+
+    async def ask(self, do: Callable[[Redis], Awaitable[T]]) -> T:
+        """The same for people and programs that want to know; raises what Redis raises."""
+        async with asyncio.timeout(5 * TIMEOUT):
+            return await do(self._open())
+
+    def script(self, name: str, *before: str) -> Any:
+        """A script of ours, ready to be called."""
+        return self._open().register_script(script_text(name, *before))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _open(self) -> Redis:
+        if self._client is None:
+            self._client = Redis.from_url(
+                self._url, decode_responses=True, socket_connect_timeout=TIMEOUT, socket_timeout=TIMEOUT
+            )
+        return self._client
+
+    def _lost(self, error: Exception) -> None:
+        self._again_at = self._env.monotonic() + AGAIN_AFTER
+        if not self.is_away:
+            self.is_away = True
+            self._emit("dispatch.away", error=f"{type(error).__name__}: {error}")

@@ -1,0 +1,1 @@
+"""The one command that has all others: `manage.py backstay …`."""

@@ -1,0 +1,1 @@
+"""Schedules: cron and intervals, time zones, and which fires become jobs."""

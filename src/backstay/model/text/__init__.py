@@ -1,0 +1,1 @@
+"""Texts that values are read from and written as: durations, sizes, errors, redacted secrets."""

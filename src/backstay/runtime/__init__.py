@@ -1,0 +1,1 @@
+"""Clock, chance, sleep and ids: the only door to them."""

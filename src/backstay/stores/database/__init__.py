@@ -1,0 +1,1 @@
+"""The seam between stores and the two databases: queries, connections, migrations."""

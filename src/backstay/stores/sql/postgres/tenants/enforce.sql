@@ -1,0 +1,2 @@
+-- Let row security keep tenants apart.
+SELECT backstay.enforce_tenants(:engine, :application)

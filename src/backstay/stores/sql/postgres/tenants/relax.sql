@@ -1,0 +1,2 @@
+-- Take the row security away again.
+SELECT backstay.relax_tenants()

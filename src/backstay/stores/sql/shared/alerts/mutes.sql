@@ -1,0 +1,5 @@
+-- Rules that nobody is told of now.
+SELECT rule, muted_until, muted_by, reason
+FROM backstay.alert_mutes
+WHERE muted_until > {now}
+ORDER BY rule

@@ -1,0 +1,4 @@
+-- Let people be told again.
+DELETE FROM backstay.alert_mutes
+WHERE rule = :rule
+RETURNING rule

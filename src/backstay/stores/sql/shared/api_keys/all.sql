@@ -1,0 +1,7 @@
+-- API keys, newest first.
+SELECT prefix, digest, name, tenant, role, scopes, sees_payloads, created_at, created_by, expires_at, last_used_at,
+       revoked_at, revoked_by, replaced_by, {now} AS now
+FROM backstay.api_keys
+WHERE CAST(:tenant AS text) IS NULL OR tenant = :tenant
+ORDER BY created_at DESC, prefix
+LIMIT :limit

@@ -1,0 +1,4 @@
+-- What an application has counted.
+SELECT name, total
+FROM backstay.counters
+ORDER BY name

@@ -1,0 +1,3 @@
+-- Remove changes up to a position.
+DELETE FROM backstay.outbox
+WHERE position <= :position

@@ -1,0 +1,3 @@
+-- Listen no more.
+DELETE FROM backstay.listeners
+WHERE topic = :topic

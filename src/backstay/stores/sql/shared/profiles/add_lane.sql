@@ -1,0 +1,4 @@
+-- Note a lane that a profile declares.
+INSERT INTO backstay.lanes (profile, name, kinds)
+SELECT given.profile, given.name, given.kinds
+FROM {each profile text, name text, kinds jsonb} AS given

@@ -1,0 +1,5 @@
+-- One webhook.
+SELECT id, tenant, name, url, events, kinds, form, secret, old_secret, old_secret_until, is_enabled, created_at, created_by,
+       updated_at, {now} AS now
+FROM backstay.webhooks
+WHERE id = :id

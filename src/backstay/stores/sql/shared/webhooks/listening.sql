@@ -1,0 +1,7 @@
+-- Webhooks that hear of what happens to a tenant: its own, and those for all tenants.
+SELECT id, tenant, name, url, events, kinds, form, secret, old_secret, old_secret_until, is_enabled, created_at, created_by,
+       updated_at, {now} AS now
+FROM backstay.webhooks
+WHERE is_enabled
+  AND tenant IN (:tenant, '*')
+ORDER BY id

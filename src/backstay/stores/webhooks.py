@@ -1,0 +1,140 @@
+"""Webhooks, once for both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import msgspec
+
+from backstay.model.webhooks import Webhook
+from backstay.stores import audit, rows
+from backstay.stores.database.interface import Connection, Lane, Row
+
+ALL_TENANTS = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookStore:
+    """Keeps webhooks on one lane."""
+
+    lane: Lane
+
+    async def add(
+        self,
+        webhook_id: UUID,
+        *,
+        tenant: str,
+        name: str,
+        url: str,
+        events: Sequence[str],
+        kinds: Sequence[str] | None,
+        form: str,
+        secret: str,
+        actor: str,
+    ) -> None:
+        async with self.lane.transaction() as connection:
+            await connection.fetch(
+                "webhooks/insert",
+                id=webhook_id,
+                tenant=tenant,
+                name=name,
+                url=url,
+                events=_json(events),
+                kinds=None if kinds is None else _json(kinds),
+                form=form,
+                secret=secret,
+                by=actor,
+            )
+            await _record(connection, "webhook.created", webhook_id, tenant, actor, name=name)
+
+    async def get(self, webhook_id: UUID) -> tuple[Webhook, tuple[str, ...]] | None:
+        found = await self.lane.fetch("webhooks/get", id=webhook_id)
+        return (_webhook(found[0]), _secrets(found[0])) if found else None
+
+    async def all(self, *, tenant: str | None, limit: int) -> list[Webhook]:
+        return [_webhook(row) for row in await self.lane.fetch("webhooks/all", tenant=tenant, limit=limit)]
+
+    async def listening(self, tenant: str) -> list[Webhook]:
+        return [_webhook(row) for row in await self.lane.fetch("webhooks/listening", tenant=tenant)]
+
+    async def change(
+        self,
+        webhook: Webhook,
+        *,
+        name: str | None,
+        url: str | None,
+        events: Sequence[str] | None,
+        is_enabled: bool | None,
+        actor: str,
+    ) -> None:
+        async with self.lane.transaction() as connection:
+            await connection.fetch(
+                "webhooks/change",
+                id=webhook.id,
+                name=name,
+                url=url,
+                events=None if events is None else _json(events),
+                is_enabled=is_enabled,
+            )
+            changed = {
+                "name": name,
+                "events": events,
+                "is_enabled": is_enabled,
+                "has_new_url": url is not None,
+            }
+            told = {field: value for field, value in changed.items() if value is not None}
+            await _record(connection, "webhook.changed", webhook.id, webhook.tenant, actor, **told)
+
+    async def rotate(self, webhook: Webhook, *, secret: str, overlap: timedelta, actor: str) -> None:
+        async with self.lane.transaction() as connection:
+            await connection.fetch("webhooks/rotate", id=webhook.id, secret=secret, overlap=overlap)
+            await _record(connection, "webhook.rotated", webhook.id, webhook.tenant, actor)
+
+    async def remove(self, webhook: Webhook, *, actor: str) -> bool:
+        async with self.lane.transaction() as connection:
+            removed = bool(await connection.fetch("webhooks/remove", id=webhook.id))
+            if removed:
+                await _record(
+                    connection, "webhook.removed", webhook.id, webhook.tenant, actor, name=webhook.name
+                )
+            return removed
+
+
+async def _record(
+    connection: Connection, action: str, webhook_id: UUID, tenant: str, actor: str, **details: object
+) -> None:
+    own = "" if tenant == ALL_TENANTS else tenant
+    told = {"webhook": str(webhook_id), **details}
+    await audit.record(connection, [audit.Line(tenant=own, actor=actor, action=action, details=told)])
+
+
+def _json(values: Sequence[str]) -> str:
+    return msgspec.json.encode(list(values)).decode()
+
+
+def _secrets(row: Row) -> tuple[str, ...]:
+    """The secrets that deliveries are signed with now, the newest first."""
+    until = rows.maybe_moment(row["old_secret_until"])
+    old_counts = until is not None and until > rows.moment(row["now"])
+    return (row["secret"], row["old_secret"]) if old_counts else (row["secret"],)
+
+
+def _webhook(row: Row) -> Webhook:
+    kinds = rows.document(row["kinds"])
+    return Webhook(
+        id=UUID(str(row["id"])),
+        tenant=row["tenant"],
+        name=row["name"],
+        url=row["url"],
+        events=tuple(rows.document(row["events"])),
+        kinds=None if kinds is None else tuple(kinds),
+        form=row["form"],
+        is_enabled=bool(row["is_enabled"]),
+        created_at=rows.moment(row["created_at"]),
+        created_by=row["created_by"],
+        updated_at=rows.moment(row["updated_at"]),
+        old_secret_until=rows.maybe_moment(row["old_secret_until"]),
+    )

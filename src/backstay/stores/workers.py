@@ -1,0 +1,88 @@
+"""The register of workers and who leads, once for both databases."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+
+import msgspec
+
+from backstay.model.records import NewWorker, Tick, Vicinity, Vitals, WorkerRecord
+from backstay.stores import audit, rows, schedule_rows
+from backstay.stores.database.interface import Connection, Lane
+
+MAINTENANCE = "maintenance"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStore:
+    """Keeps the register on one lane."""
+
+    lane: Lane
+
+    async def register(self, worker: NewWorker) -> None:
+        values = asdict(worker)
+        values["kinds"] = msgspec.json.encode(worker.kinds).decode()
+        values["queues"] = msgspec.json.encode(worker.queues).decode()
+        signatures = values.pop("signatures")
+        signed = [{"worker": worker.id, "kind": kind, "signature": of} for kind, of in signatures.items()]
+        async with self.lane.transaction() as connection:
+            await connection.fetch("workers/register", **values)
+            await connection.fetch_each("workers/sign", signed)
+
+    async def vicinity(self, worker: str) -> Vicinity:
+        return await _vicinity(self.lane, worker)
+
+    async def tick(self, worker: str, *, vitals: Vitals, lease: timedelta, overrun: timedelta) -> Tick:
+        async with self.lane.transaction() as connection:
+            alive = await connection.fetch("workers/beat", id=worker, **asdict(vitals))
+            if not alive:
+                return Tick(is_alive=False, is_leader=False)
+            learnt = Tick(
+                is_alive=True,
+                is_leader=False,
+                now=rows.moment(alive[0]["now"]),
+                vicinity=await _vicinity(connection, worker),
+            )
+            if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
+                return learnt
+            look = await connection.fetch("jobs/look", overrun=overrun)
+            schedules = schedule_rows.look((await connection.fetch("schedules/look"))[0])
+            return replace(learnt, is_leader=True, look=rows.look(look[0]), schedules=schedules)
+
+    async def retire(self, worker: str, *, state: str) -> None:
+        await self.lane.fetch("workers/retire", id=worker, state=state)
+
+    async def tell(self, worker: str, told: str, *, actor: str, reason: str | None) -> bool:
+        async with self.lane.transaction() as connection:
+            if not await connection.fetch("workers/tell", id=worker, told=told, actor=actor):
+                return False
+            line = audit.Line(actor=actor, action=f"worker.{told}", reason=reason, details={"worker": worker})
+            await audit.record(connection, [line])
+            return True
+
+    async def bury(self, *, silence: timedelta) -> list[str]:
+        return [row["id"] for row in await self.lane.fetch("workers/bury", silence=silence)]
+
+    async def bury_one(self, worker: str) -> bool:
+        return bool(await self.lane.fetch("workers/bury_one", id=worker))
+
+    async def all(self, *, limit: int = 200) -> list[WorkerRecord]:
+        return [rows.worker(row) for row in await self.lane.fetch("workers/all", limit=limit)]
+
+    async def resign(self, worker: str) -> None:
+        await self.lane.fetch("workers/resign", duty=MAINTENANCE, worker=worker)
+
+
+async def _vicinity(on: Connection | Lane, worker: str) -> Vicinity:
+    routes = await on.fetch("kinds/routes")
+    others = await on.fetch("workers/neighbours", id=worker)
+    [company] = await on.fetch("workers/company", id=worker)
+    return Vicinity(
+        routes=frozenset((row["queue"], row["kind"]) for row in routes),
+        neighbours=tuple(map(rows.neighbour, others)),
+        has_company=bool(company["has_company"]),
+        overrides=tuple(map(rows.override, await on.fetch("overrides/all"))),
+        told=company["told"],
+        other_code=frozenset(row["kind"] for row in await on.fetch("workers/other_code", id=worker)),
+    )

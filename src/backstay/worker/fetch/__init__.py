@@ -1,0 +1,1 @@
+"""Asking the database for jobs."""

@@ -1,0 +1,1 @@
+"""Running claimed jobs, and turning what happens into outcomes."""

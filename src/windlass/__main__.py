@@ -1,5 +1,0 @@
-"""`python -m windlass` is the same as `windlass`."""
-
-from windlass.cli import main
-
-main()

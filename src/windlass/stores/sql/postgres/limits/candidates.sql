@@ -1,7 +1,0 @@
--- The best available jobs of limited (queue, kind) pairs for one live worker, chosen as an ordinary claim chooses but not
--- claimed yet: their arguments decide which limits they are under.
-WITH {part wanted},
-{part picked}
-SELECT job.id, job.queue, job.kind, job.args, job.tenant, job.order_key, job.turn
-FROM windlass.jobs AS job
-WHERE job.ctid = ANY (ARRAY(SELECT place FROM picked UNION ALL SELECT place FROM suspects))

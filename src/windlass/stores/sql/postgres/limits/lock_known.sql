@@ -1,6 +1,0 @@
--- Lock limits that have a row already, in the order of keys.
-SELECT key
-FROM windlass.limits
-WHERE key = ANY (:limit_keys::text[])
-ORDER BY key
-FOR UPDATE

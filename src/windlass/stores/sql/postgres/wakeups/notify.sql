@@ -1,3 +1,0 @@
--- Announce hints to everyone who listens. Not waiting for the disk: what a crash forgets was only a hint.
-SELECT pg_notify('windlass', given.hint), set_config('synchronous_commit', 'off', TRUE)
-FROM {each hint text} AS given

@@ -1,5 +1,0 @@
--- What was done to a job, in order.
-SELECT id, at, tenant, actor, action, job_id, from_state, to_state, reason, details
-FROM windlass.audit
-WHERE job_id = :id
-ORDER BY id

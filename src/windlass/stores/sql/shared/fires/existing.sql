@@ -1,7 +1,0 @@
--- The times in a range that have fired already.
-SELECT fire_time
-FROM windlass.fires
-WHERE schedule_id = :schedule_id
-  AND fire_time >= :first
-  AND fire_time <= :last
-ORDER BY fire_time

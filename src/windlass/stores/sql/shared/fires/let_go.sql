@@ -1,6 +1,0 @@
--- A fire has waited long enough: its job may run.
-UPDATE windlass.fires
-SET status = 'enqueued'
-WHERE schedule_id = :schedule_id
-  AND fire_time = :fire_time
-RETURNING job_id

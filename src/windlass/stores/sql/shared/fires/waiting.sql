@@ -1,7 +1,0 @@
--- Schedules with fires that wait for earlier ones.
-SELECT DISTINCT schedule_id
-FROM windlass.fires
-WHERE status = 'queued'
-  AND is_open
-ORDER BY schedule_id
-LIMIT :limit

@@ -1,5 +1,0 @@
--- Let those who wait for a job wait for the one that takes its place.
-UPDATE windlass.dependencies
-SET parent_id = :new_id
-WHERE parent_id = :id
-  AND verdict IS NULL

@@ -1,6 +1,0 @@
--- Which jobs of a worker somebody wants stopped.
-SELECT id, lease_epoch, cancel_reason
-FROM windlass.jobs
-WHERE state = 'running'
-  AND worker = :worker
-  AND cancel_requested_at IS NOT NULL

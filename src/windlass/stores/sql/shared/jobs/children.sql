@@ -1,6 +1,0 @@
--- The jobs that name this one as their parent, oldest first.
-SELECT id
-FROM windlass.jobs
-WHERE parent_id = :id
-ORDER BY id
-LIMIT :limit

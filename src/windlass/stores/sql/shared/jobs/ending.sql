@@ -1,4 +1,0 @@
--- How a job ended, if it has; the result as it was stored.
-SELECT state, result, reason, error
-FROM windlass.jobs
-WHERE id = :id

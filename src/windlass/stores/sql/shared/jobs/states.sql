@@ -1,5 +1,0 @@
--- The state of each of some jobs.
-SELECT job.id, job.state, job.tenant
-FROM {each job_id uuid} AS given
-JOIN windlass.jobs AS job
-  ON job.id = given.job_id

@@ -1,7 +1,0 @@
--- Find jobs that were claimed for a worker in a claim whose reply it never received.
-SELECT {part held}
-FROM windlass.jobs
-WHERE state = 'running'
-  AND worker = :worker
-  AND {any_of claim_id :unanswered uuid}
-ORDER BY id

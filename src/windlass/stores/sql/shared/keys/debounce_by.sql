@@ -1,5 +1,0 @@
--- Let a key stand for another job, because the one before has become available.
-UPDATE windlass.debounces
-SET job_id = :job_id
-WHERE tenant = :tenant
-  AND key = :key

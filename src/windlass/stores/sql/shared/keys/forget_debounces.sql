@@ -1,8 +1,0 @@
--- Drop the keys of jobs that wait no longer.
-DELETE FROM windlass.debounces
-WHERE NOT EXISTS (
-    SELECT 1
-    FROM windlass.jobs AS job
-    WHERE job.id = job_id
-      AND job.state IN ('scheduled', 'held')
-)

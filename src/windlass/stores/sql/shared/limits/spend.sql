@@ -1,5 +1,0 @@
--- Take tokens: the row is locked by who does.
-UPDATE windlass.limits AS known
-SET spent_until = given.until
-FROM {each limit_key text, until timestamp} AS given
-WHERE known.key = given.limit_key

@@ -1,4 +1,0 @@
--- Drop locks that ran out long ago.
-DELETE FROM windlass.locks
-WHERE expires_at < {now} - CAST(:keep AS {interval})
-RETURNING id

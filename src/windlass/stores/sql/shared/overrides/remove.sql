@@ -1,6 +1,0 @@
--- Let the code's own number count again.
-DELETE FROM windlass.overrides
-WHERE scope = :scope
-  AND name = :name
-  AND field = :field
-RETURNING name

@@ -1,3 +1,0 @@
--- A claim as the row of its job has it.
-    id, lease_epoch, kind, queue, args, attempt, max_attempts, run, crashes, is_suspect, timeout, lease, tenant, policy,
-    correlation_id, deadline, worker, {microseconds turn} AS turn_microseconds

@@ -1,4 +1,0 @@
--- Which limits some claims have permits of.
-SELECT permit.job_id, permit.limit_key
-FROM {each job_id uuid, epoch int} AS given
-JOIN windlass.permits AS permit ON permit.job_id = given.job_id AND permit.lease_epoch = given.epoch

@@ -1,5 +1,0 @@
--- How far back the newest jobs go: the doctor looks at those, because a table may hold millions.
-SELECT id
-FROM windlass.jobs
-ORDER BY id DESC
-LIMIT 1 OFFSET :newest

@@ -1,5 +1,0 @@
--- Have jobs' promoted fields filled once more: writing the arguments as they are sets off what fills them.
-UPDATE windlass.jobs
-SET args = args
-WHERE {any_of id :ids uuid}
-RETURNING id

@@ -1,5 +1,0 @@
--- Let queues and kinds be claimed again whose pause is over.
-DELETE FROM windlass.pauses
-WHERE ends_at IS NOT NULL
-  AND ends_at <= {now}
-RETURNING queue, kind

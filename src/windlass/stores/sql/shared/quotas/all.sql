@@ -1,4 +1,0 @@
--- Every quota, with who set it and why.
-SELECT tenant, queue, most, set_at, set_by, reason
-FROM windlass.quotas
-ORDER BY tenant, queue

@@ -1,5 +1,0 @@
--- Let any number of jobs wait again.
-DELETE FROM windlass.quotas
-WHERE tenant = :tenant
-  AND queue = :queue
-RETURNING tenant

@@ -1,5 +1,0 @@
--- Keep a schedule's row to ourselves until the end of the transaction.
-UPDATE windlass.schedules
-SET updated_at = updated_at
-WHERE id = :id
-RETURNING id

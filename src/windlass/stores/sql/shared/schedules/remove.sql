@@ -1,5 +1,0 @@
--- Remove a schedule and its history; jobs that it has made stay.
-DELETE FROM windlass.schedules
-WHERE tenant = :tenant
-  AND name = :name
-RETURNING id

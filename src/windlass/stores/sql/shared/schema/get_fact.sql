@@ -1,4 +1,0 @@
--- A fact about this installation.
-SELECT value
-FROM windlass.facts
-WHERE key = :key

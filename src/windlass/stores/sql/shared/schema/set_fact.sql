@@ -1,4 +1,0 @@
--- Keep a fact about this installation; the first word stays.
-INSERT INTO windlass.facts (key, value)
-VALUES (:key, :value)
-ON CONFLICT (key) DO NOTHING

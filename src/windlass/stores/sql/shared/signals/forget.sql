@@ -1,3 +1,0 @@
--- Forget what a job has received, when it begins anew with other arguments: what was approved was something else.
-DELETE FROM windlass.signals
-WHERE job_id = :id

@@ -1,3 +1,0 @@
--- Forget what a job has waited for, when it begins anew with other arguments.
-DELETE FROM windlass.waits
-WHERE job_id = :id

@@ -1,4 +1,0 @@
--- The tenants that are paused, and those whose pause is over and whose jobs are to be let go.
-SELECT tenant, COALESCE(ends_at <= {now}, FALSE) AS is_over
-FROM windlass.tenant_pauses
-ORDER BY tenant

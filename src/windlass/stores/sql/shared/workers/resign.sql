@@ -1,4 +1,0 @@
--- Give the leadership of a duty up, so that another worker need not wait for it to run out.
-DELETE FROM windlass.leaders
-WHERE duty = :duty
-  AND worker = :worker

@@ -1,6 +1,0 @@
--- Move a worker to another stage of its life.
-UPDATE windlass.workers
-SET state = :state,
-    stopped_at = {clock}
-WHERE id = :id
-  AND state IN ('alive', 'stopping')

@@ -1,4 +1,0 @@
--- Nothing to lock: the transaction that this is part of is the only writer.
-SELECT key
-FROM windlass.limits
-WHERE key IN (SELECT value FROM json_each(:limit_keys))

@@ -1,4 +1,0 @@
--- One who changes what is promoted at a time: taking the file for writing is all it needs.
-UPDATE windlass.kinds
-SET promoted = promoted
-WHERE FALSE
