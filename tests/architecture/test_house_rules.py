@@ -7,21 +7,23 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
-import windlass
+import backstay
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "src" / "windlass"
+SOURCE = ROOT / "src" / "backstay"
 
 SOURCE_LINES = 400
+CATALOGUE_LINES = 600
+CATALOGUES = {"errors.py", "records.py", "model/records.py", "model/events.py"}
 TEST_LINES = 600
 FUNCTION_LINES = 40
+ROOT_MODULES = 10
 
 # Standard library, but a door to the outside: a pure module has no use for it.
 IMPURE = {
@@ -39,21 +41,25 @@ IMPURE = {
 
 # User code runs here, or a duty that must not end the loop: anything may be raised.
 MAY_CATCH_EVERYTHING = {
-    "worker/runner.py",
-    "worker/batch_run.py",
-    "worker/driving.py",  # hands to a coroutine what its task was thrown
-    "worker/process_child.py",
-    "worker/endings.py",  # reads what handlers hand over with their endings
+    "worker/run/runner.py",
+    "worker/run/batch_run.py",
+    "worker/run/resumed_coroutine.py",  # hands to a coroutine what its task was thrown
+    "worker/process/child.py",
+    "worker/run/outcomes.py",  # reads what handlers hand over with their endings
     "worker/settler.py",  # one outcome that nobody can write must not keep the others
     "maintenance/loop.py",
-    "classify.py",  # reads attributes of exceptions that users wrote
-    "error_text.py",  # calls their __str__
-    "stores/sqlite_file.py",  # carries what happened in its thread to the one who waits
-    "client/coalescer.py",  # likewise, from the task that sends for several callers
+    "model/classify.py",  # reads attributes of exceptions that users wrote
+    "model/text/error_facts.py",  # reads their details
+    "model/text/error_text.py",  # calls their __str__
+    "stores/database/sqlite_file.py",  # carries what happened in its thread to the one who waits
+    "client/enqueue/coalescer.py",  # likewise, from the task that sends for several callers
     "worker/worker.py",  # likewise
+    "worker/kept_running.py",  # an unforeseen error of one part must not end the worker
+    "handlers/fidelity.py",  # calls the user's own __eq__
+    "settings/event_writer.py",  # calls the application's hook
 }
 
-# The clock, chance, sleep and ids come through env.py, so that a test can hold them still.
+# The clock, chance, sleep and ids come through runtime/env.py, so that a test can hold them still.
 HELD_BY_ENV = {
     ("time", "time"),
     ("time", "time_ns"),
@@ -71,11 +77,14 @@ HELD_BY_ENV = {
     ("datetime", "today"),
 }
 MAY_USE_THE_CLOCK = (
-    "env.py",
+    "runtime/env.py",
     "testing/",
     "cli/",
-    "stores/sqlite.py",  # the clock of a database that has none of its own
-    "stores/sqlite_file.py",  # waits for a file lock in a thread of its own
+    "kit/",  # web pages: sessions expire and times are told by the wall clock
+    "outgoing/",  # signatures carry the moment of sending
+    "notifications/",
+    "stores/database/sqlite.py",  # the clock of a database that has none of its own
+    "stores/database/sqlite_file.py",  # waits for a file lock in a thread of its own
 )
 
 RUNS_SQL = {
@@ -114,7 +123,10 @@ def parsed(path: Path) -> ast.Module:
 
 
 def test_no_source_file_is_longer_than_a_reader_holds() -> None:
-    assert too_long(source_files(), SOURCE_LINES) == []
+    catalogues = [SOURCE / name for name in sorted(CATALOGUES)]
+
+    assert too_long([path for path in source_files() if path not in catalogues], SOURCE_LINES) == []
+    assert too_long(catalogues, CATALOGUE_LINES) == []
 
 
 def test_no_test_file_is_too_long() -> None:
@@ -144,7 +156,7 @@ def test_only_the_runner_and_the_loop_catch_everything() -> None:
         for path in source_files()
         if name_in_source(path) not in MAY_CATCH_EVERYTHING
         for node in ast.walk(parsed(path))
-        if isinstance(node, ast.ExceptHandler) and catches_everything(node)
+        if (isinstance(node, ast.ExceptHandler) and catches_everything(node)) or suppresses_everything(node)
     ]
 
     assert caught == []
@@ -159,6 +171,13 @@ def catches_everything(handler: ast.ExceptHandler) -> bool:
     last = handler.body[-1]
     raises_again = isinstance(last, ast.Raise) and last.exc is None
     return "Exception" in names or ("BaseException" in names and not raises_again)
+
+
+def suppresses_everything(node: ast.AST) -> bool:
+    """`with suppress(Exception)` catches everything in other words."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "suppress"):
+        return False
+    return bool({"Exception", "BaseException"} & {one.id for one in node.args if isinstance(one, ast.Name)})
 
 
 def test_clock_chance_and_sleep_come_through_env() -> None:
@@ -190,33 +209,30 @@ def uses_of_modules(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
             yield node.lineno, node.value.attr, node.attr
 
 
-def test_words_import_only_words_and_the_pure_standard_library() -> None:
-    words = pure_modules()
-    allowed = (sys.stdlib_module_names - IMPURE) | {f"windlass.{word}" for word in words}
+def test_the_model_imports_only_itself_and_the_pure_standard_library() -> None:
+    allowed = sys.stdlib_module_names - IMPURE
     foreign = [
-        f"{word}.py imports {imported}"
-        for word in words
-        if (path := SOURCE / f"{word}.py").exists()
+        f"{name_in_source(path)} imports {imported}"
+        for path in [SOURCE / "errors.py", *sorted((SOURCE / "model").rglob("*.py"))]
         for imported in imported_modules(parsed(path))
-        if imported not in allowed and imported.split(".")[0] not in allowed
+        if imported.split(".")[0] not in allowed
+        and imported != "backstay.errors"
+        and not imported.startswith("backstay.model.")
     ]
 
     assert foreign == []
 
 
-def pure_modules() -> list[str]:
-    """The bottom layer, as pyproject.toml lists it."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    return re.findall(r"\w+", layers[-1])
+def test_the_top_floor_has_at_most_ten_modules() -> None:
+    assert len(list(SOURCE.glob("*.py"))) <= ROOT_MODULES
 
 
 def imported_modules(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module == "windlass":
-            yield from (f"windlass.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "backstay":
+            yield from (f"backstay.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module or "."
 
@@ -273,15 +289,6 @@ def test_every_silenced_check_names_itself_and_its_reason() -> None:
     ]
 
     assert [line for line in found if "re.compile" not in line] == []
-
-
-def test_public_names_are_importable_and_documented() -> None:
-    public = windlass.__all__
-    page = (ROOT / "docs" / "reference" / "public.md").read_text()
-    documented = re.findall(r"^(?:[-*]|#+)\s+`(\w+)`", page, flags=re.MULTILINE)
-
-    assert [name for name in public if not hasattr(windlass, name)] == []
-    assert sorted(documented) == sorted(public)
 
 
 def test_imports_go_in_the_agreed_directions() -> None:
@@ -354,14 +361,14 @@ def text_of(path: Path) -> str:
 @pytest.mark.parametrize(
     ("program", "unwanted"),
     [
-        ("import windlass", {"asyncio", "asyncpg", "msgspec", "windlass.app"}),
+        ("import backstay", {"asyncio", "asyncpg", "msgspec", "backstay.app"}),
         (
-            "from windlass import Windlass; Windlass()",
-            {"asyncpg", "psutil", "windlass.assembly", "windlass.connect"},
+            "from backstay import Backstay; Backstay()",
+            {"asyncpg", "psutil", "backstay.composition.make_worker", "backstay.composition.connect"},
         ),
         (
-            "import windlass.cli.commands",
-            {"asyncio", "asyncpg", "windlass.app", "windlass.records"},
+            "import backstay.cli.commands",
+            {"asyncio", "asyncpg", "backstay.app", "backstay.model.records"},
         ),
     ],
 )
@@ -375,5 +382,5 @@ def test_what_is_not_needed_is_not_loaded(program: str, unwanted: set[str]) -> N
 
 
 def test_every_public_name_is_found_where_it_lives() -> None:
-    assert {name for name in windlass.__all__ if not hasattr(windlass, name)} == set()
-    assert set(windlass.__all__) <= set(dir(windlass))
+    assert {name for name in backstay.__all__ if not hasattr(backstay, name)} == set()
+    assert set(backstay.__all__) <= set(dir(backstay))

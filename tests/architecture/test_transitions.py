@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from windlass.states import TRANSITIONS, State, Transition
-from windlass.testing.contract import transitions
+from backstay.model.states import TRANSITIONS, State, Transition
+from backstay.testing.contract import transitions
 
-SQL = Path(__file__).resolve().parents[2] / "src" / "windlass" / "stores" / "sql"
+SQL = Path(__file__).resolve().parents[2] / "src" / "backstay" / "stores" / "sql"
 
 
 def arrow_name(arrow: Transition) -> str:

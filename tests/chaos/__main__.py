@@ -87,7 +87,7 @@ def _plan(seed: int, given: argparse.Namespace) -> Plan:
 
 async def _round(seed: int, given: argparse.Namespace) -> dict[str, Any]:
     """Make a round in a process of its own: a proxy reads every message, and several in one wait for each other."""
-    with tempfile.TemporaryDirectory(prefix="windlass-round-") as folder:
+    with tempfile.TemporaryDirectory(prefix="backstay-round-") as folder:
         own = Path(folder) / "report.json"
         words = {
             "--seed": seed,

@@ -19,7 +19,8 @@ STOPPED = ENDS | {"dead"}
 SLACK = timedelta(seconds=1)
 ROOMS = 4
 CRASHES = 3
-"""How many crashes condemn a job that is under suspicion; the one that makes it a suspect does not count."""
+"""How many crashes condemn a job that is under suspicion; the two that make it a suspect do not count."""
+UNCOUNTED = 2
 EVERY = 1.0
 """How many seconds are between two fires of the schedule."""
 
@@ -242,7 +243,7 @@ def who_leaves_holds_nothing(evidence: Evidence) -> Iterator[str]:
 def only_poison_is_condemned(evidence: Evidence) -> Iterator[str]:
     """Who shares a worker with a job that kills it does not die with it; the culprit itself does not go on for ever.
 
-    We kill workers too, and a poisonous job is not suspected before it has killed once. A job that is alone under
+    We kill workers too, and a poisonous job is not suspected before it has killed twice. A job that is alone under
     suspicion each time is condemned, as nobody could know better: the crashes that count are its last ones, and none
     of them may have been that of a poisonous job that was suspected as well.
     """
@@ -251,13 +252,13 @@ def only_poison_is_condemned(evidence: Evidence) -> Iterator[str]:
     for event in evidence.events:
         if event.is_takeover:
             taken_from[event.job_id].append(event.worker)
-    poisoned = {worker for job_id in poisons for worker in taken_from[job_id][1:]}
+    poisoned = {worker for job_id in poisons for worker in taken_from[job_id][UNCOUNTED:]}
     for row in evidence.rows:
         is_condemned = (row.state, row.reason) == ("dead", "crash loop")
         if row.id in poisons and not is_condemned:
             yield f"job {row.id} kills its workers and is {row.state}, reason {row.reason}"
         if row.id not in poisons and is_condemned:
-            _, *counted = taken_from[row.id] or [None]
+            counted = taken_from[row.id][UNCOUNTED:]
             if len(counted) < CRASHES or poisoned & set(counted[-CRASHES:]):
                 others = [taken_from[job_id] for job_id in poisons if set(taken_from[job_id]) & set(counted)]
                 yield (

@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from backstay.testing import PrivatePostgres
 from chaos import checker, faults
 from chaos.evidence import collect
 from chaos.field import Field, Post, comes_true
 from chaos.workload import TRANSACTIONAL
-from windlass.testing import PrivatePostgres
 
 # What there is to see when jobs are left over: those jobs, who works, and who holds what.
 SCENE = """
@@ -28,10 +28,10 @@ SELECT CAST(jsonb_build_object(
     'jobs', (
         SELECT jsonb_agg(to_jsonb(job) - 'args' - 'result' - 'policy')
         FROM (
-            SELECT * FROM windlass.jobs WHERE state IN ('scheduled', 'held', 'available', 'running') LIMIT 50
+            SELECT * FROM backstay.jobs WHERE state IN ('scheduled', 'held', 'available', 'running') LIMIT 50
         ) AS job
     ),
-    'workers', (SELECT jsonb_agg(to_jsonb(worker)) FROM windlass.workers AS worker WHERE state <> 'dead'),
+    'workers', (SELECT jsonb_agg(to_jsonb(worker)) FROM backstay.workers AS worker WHERE state <> 'dead'),
     'sessions', (
         SELECT jsonb_agg(to_jsonb(session) || jsonb_build_object('blocked_by', pg_blocking_pids(session.pid)))
         FROM pg_stat_activity AS session WHERE datname = current_database()
@@ -119,7 +119,7 @@ async def run(plan: Plan, server: PrivatePostgres, *, database: str, folder: Pat
 
 def run_alone(plan: Plan, *, keep: Path | None = None) -> Report:
     """Make a run on a server of its own."""
-    with tempfile.TemporaryDirectory(prefix="windlass-chaos-") as made:
+    with tempfile.TemporaryDirectory(prefix="backstay-chaos-") as made:
         folder = keep or Path(made)
         folder.mkdir(parents=True, exist_ok=True)
         with PrivatePostgres.start(fsync=False) as server:
@@ -244,7 +244,7 @@ def _aim(name: str, grounds: Field, producer: Post, database: Post) -> tuple[fau
 
 
 async def _all_started(grounds: Field) -> None:
-    alive = "SELECT count(*) FROM windlass.workers WHERE state = 'alive'"
+    alive = "SELECT count(*) FROM backstay.workers WHERE state = 'alive'"
 
     async def all_alive() -> bool:
         return (await grounds.value(alive) or 0) >= len(grounds.workers)
@@ -257,7 +257,7 @@ async def _quiet(grounds: Field, producer: Post, plan: Plan) -> Any:
     await comes_true(lambda: not producer.is_running, within=plan.patience, every=0.2)
     _ensure_health(producer, grounds)
     open_jobs = (
-        "SELECT count(*) FROM windlass.jobs WHERE state IN ('scheduled', 'held', 'available', 'running')"
+        "SELECT count(*) FROM backstay.jobs WHERE state IN ('scheduled', 'held', 'available', 'running')"
     )
 
     # However long it takes, as long as jobs come to their end: those that may kill their worker run one at a time.

@@ -9,9 +9,9 @@ from itertools import count
 
 import pytest
 
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
+from backstay.composition.connect import open_database
+from backstay.stores.database.migrate import migrate
+from backstay.testing import PrivatePostgres
 
 _numbers = count()
 

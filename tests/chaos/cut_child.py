@@ -14,13 +14,13 @@ import sys
 from copy import deepcopy
 from typing import Any
 
+from backstay.composition.connect import open_database, stores_on
+from backstay.errors import StoreUnavailable
+from backstay.stores.contract import Stores
+from backstay.testing.clock import FrozenClock
 from chaos import mutants
 from chaos.matrix import OPERATIONS
 from chaos.operations import CutStore, Operation
-from windlass.connect import open_database, stores_on
-from windlass.errors import StoreUnavailable
-from windlass.stores.contract import Stores
-from windlass.testing.clock import FrozenClock
 
 Arranged = tuple[Operation, Any, Any]
 

@@ -22,7 +22,7 @@ from chaos.proxy import Fault, Moment, Proxy
 
 TESTS = Path(__file__).resolve().parents[1]
 ENDS = ("connection lost", "process killed")
-NOT_OURS = ("windlass.migrations", "windlass.facts")
+NOT_OURS = ("backstay.migrations", "backstay.application_migrations", "backstay.facts")
 
 A_TIME = re.compile(r'"\d{4}-\d\d-\d\dT[^"]*"')
 
@@ -32,14 +32,14 @@ SELECT jsonb_agg(line ORDER BY line)
 FROM (
     SELECT format('%s.%s %s', table_name, column_name, data_type) AS line
     FROM information_schema.columns
-    WHERE table_schema = 'windlass'
+    WHERE table_schema = 'backstay'
     UNION ALL
-    SELECT indexdef FROM pg_indexes WHERE schemaname = 'windlass'
+    SELECT indexdef FROM pg_indexes WHERE schemaname = 'backstay'
     UNION ALL
     SELECT format('%s %s', tgname, prosrc)
     FROM pg_trigger
     JOIN pg_proc ON pg_proc.oid = tgfoid
-    WHERE tgrelid = 'windlass.jobs'::regclass AND NOT tgisinternal
+    WHERE tgrelid = 'backstay.jobs'::regclass AND NOT tgisinternal
 ) AS lines
 """
 
@@ -190,10 +190,10 @@ class Cutter:
             await self._direct.execute(f"DROP TABLE {table} CASCADE")
         await self._direct.execute("TRUNCATE " + ", ".join(self._plain))
         for name in await self._direct.fetch(
-            "SELECT proname FROM pg_proc WHERE pronamespace = 'windlass'::regnamespace AND oid IN"
-            " (SELECT tgfoid FROM pg_trigger WHERE tgrelid = 'windlass.jobs'::regclass AND NOT tgisinternal)"
+            "SELECT proname FROM pg_proc WHERE pronamespace = 'backstay'::regnamespace AND oid IN"
+            " (SELECT tgfoid FROM pg_trigger WHERE tgrelid = 'backstay.jobs'::regclass AND NOT tgisinternal)"
         ):
-            await self._direct.execute(f"DROP FUNCTION windlass.{name[0]}() CASCADE")
+            await self._direct.execute(f"DROP FUNCTION backstay.{name[0]}() CASCADE")
 
     async def _restore(self, number: int, before: Any) -> None:
         """Put back those tables that are not as they were when they were last looked at."""
@@ -210,12 +210,15 @@ class Cutter:
         """Everything in the tables; numbers that a sequence gave do not count."""
         await self._all_gone()
         each = ", ".join(
-            f"'{table}', (SELECT jsonb_agg(to_jsonb(t) - '{'id' if table == 'windlass.audit' else ''}' ORDER BY"
-            f" (to_jsonb(t) - 'id')::text, t::text) FROM {table} AS t)"
+            f"('{table}', (SELECT jsonb_agg(to_jsonb(t) - '{'id' if table == 'backstay.audit' else ''}' ORDER BY"
+            f" (to_jsonb(t) - 'id')::text, t::text) FROM {table} AS t))"
             for table in self._tables
         )
-        structure = f", 'structure', ({STRUCTURE})" if self._makes_tables else ""
-        told = await self._direct.fetchval(f"SELECT jsonb_build_object({each}{structure})")
+        structure = f", ('structure', to_jsonb(({STRUCTURE})))" if self._makes_tables else ""
+        # Rows and no arguments: a function takes a hundred at most.
+        told = await self._direct.fetchval(
+            f"SELECT jsonb_object_agg(name, content) FROM (VALUES {each}{structure}) AS part (name, content)"
+        )
         self._seen = json.loads(A_TIME.sub('"some time"', told) if self._has_own_times else told)
         return self._seen
 
@@ -236,7 +239,7 @@ class Cutter:
     async def _find_tables(self) -> list[str]:
         found = await self._direct.fetch(
             "SELECT table_schema || '.' || table_name FROM information_schema.tables"
-            " WHERE table_schema IN ('windlass', 'public') AND table_type = 'BASE TABLE' ORDER BY 1"
+            " WHERE table_schema IN ('backstay', 'public') AND table_type = 'BASE TABLE' ORDER BY 1"
         )
         return [row[0] for row in found if row[0] not in NOT_OURS]
 
@@ -280,7 +283,7 @@ def _alike(left: Any, after: Any, operation: Operation) -> bool:
 
 
 def _columns(snapshot: Any, names: tuple[str, ...]) -> list[Any]:
-    return sorted([row[name] for name in names] for row in snapshot["windlass.jobs"] or [])
+    return sorted([row[name] for name in names] for row in snapshot["backstay.jobs"] or [])
 
 
 def _difference(left: Any, right: Any) -> str:

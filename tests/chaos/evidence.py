@@ -130,13 +130,13 @@ async def collect(url: str, folder: Path, *, transactional: frozenset[str] = fro
     try:
         await connection.set_type_codec("json", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
         events = await connection.fetch("SELECT * FROM chaos.events ORDER BY seq")
-        jobs = await connection.fetch("SELECT * FROM windlass.jobs")
-        tried = await connection.fetch("SELECT job_id, lease_epoch, run, status FROM windlass.attempts")
-        letters = await connection.fetch("SELECT job_id, lease_epoch FROM windlass.dead_letters")
+        jobs = await connection.fetch("SELECT * FROM backstay.jobs")
+        tried = await connection.fetch("SELECT job_id, lease_epoch, run, status FROM backstay.attempts")
+        letters = await connection.fetch("SELECT job_id, lease_epoch FROM backstay.dead_letters")
         effects = await connection.fetch("SELECT job_id, run FROM chaos.effects")
-        permits = await connection.fetchval("SELECT count(*) FROM windlass.permits")
-        ties = await connection.fetch("SELECT job_id, parent_id FROM windlass.dependencies")
-        fires = await connection.fetch("SELECT fire_time, job_id FROM windlass.fires ORDER BY fire_time")
+        permits = await connection.fetchval("SELECT count(*) FROM backstay.permits")
+        ties = await connection.fetch("SELECT job_id, parent_id FROM backstay.dependencies")
+        fires = await connection.fetch("SELECT fire_time, job_id FROM backstay.fires ORDER BY fire_time")
     finally:
         await connection.close()
     return Evidence(

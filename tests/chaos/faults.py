@@ -21,19 +21,19 @@ Harm = Callable[[Field, Post, random.Random], Awaitable[Shown]]
 
 LONGEST_WAIT = 4.0
 
-RUNNING = "SELECT count(*) FROM windlass.jobs WHERE state = 'running'"
+RUNNING = "SELECT count(*) FROM backstay.jobs WHERE state = 'running'"
 HELD = """
 SELECT count(*)
-FROM windlass.jobs AS job
-JOIN windlass.workers AS worker ON worker.id = job.worker
+FROM backstay.jobs AS job
+JOIN backstay.workers AS worker ON worker.id = job.worker
 WHERE job.state = 'running' AND job.claim_id IS NOT NULL AND worker.pid = {pid}
 """
 # Its claims were taken over, and some of its jobs run again elsewhere or are over: now its word would do harm.
 ROBBED = f"""
 SELECT ({HELD}) = 0 AND EXISTS (
     SELECT FROM chaos.events AS claimed
-    JOIN windlass.workers AS worker ON worker.id = claimed.worker AND worker.pid = {{pid}}
-    JOIN windlass.jobs AS job ON job.id = claimed.job_id AND job.run > claimed.run
+    JOIN backstay.workers AS worker ON worker.id = claimed.worker AND worker.pid = {{pid}}
+    JOIN backstay.jobs AS job ON job.id = claimed.job_id AND job.run > claimed.run
     WHERE claimed.from_state <> 'running' AND claimed.to_state = 'running'
       AND claimed.at > clock_timestamp() - INTERVAL '1 minute'
 )
@@ -172,7 +172,7 @@ async def backends_ended(field: Field, post: Post, chance: random.Random) -> Sho
     """An administrator ends half of the sessions."""
     ended = await field.value(
         "SELECT count(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE application_name = 'windlass' AND random() < 0.5) AS ended"
+        " WHERE application_name = 'backstay' AND random() < 0.5) AS ended"
     )
     return {"landed": bool(ended), "sessions": ended}
 
@@ -184,7 +184,7 @@ async def table_locked(field: Field, post: Post, chance: random.Random) -> Shown
         try:
             async with connection.transaction():
                 await connection.execute("SET LOCAL lock_timeout = '5s'")
-                await connection.execute("LOCK TABLE windlass.jobs IN ACCESS EXCLUSIVE MODE")
+                await connection.execute("LOCK TABLE backstay.jobs IN ACCESS EXCLUSIVE MODE")
                 await asyncio.sleep(chance.uniform(1.0, 2.8))
         finally:
             connection.terminate()

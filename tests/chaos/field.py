@@ -16,11 +16,11 @@ from typing import Any
 
 import asyncpg
 
+from backstay.composition.connect import open_database
+from backstay.stores.database.migrate import migrate
+from backstay.testing import PrivatePostgres
 from chaos.history import HISTORY
 from chaos.proxy import Proxy
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
 
 TESTS = Path(__file__).resolve().parents[1]
 

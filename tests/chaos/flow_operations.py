@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from backstay.model.flows import WAITS, Dependency, NewFlow
+from backstay.model.job import Claim, JobId
+from backstay.testing.contract.flows import add, child_of
+from backstay.testing.contract.support import SECOND, Store
+from backstay.testing.contract.whole_flows import complete_unseen
 from chaos.operations import AUDITED, Operation
-from windlass.flows import WAITS, Dependency, NewFlow
-from windlass.job import Claim, JobId
-from windlass.testing.contract.flows import add, child_of
-from windlass.testing.contract.support import SECOND, Store
-from windlass.testing.contract.whole_flows import complete_unseen
 
 COPIES = [JobId(UUID(int=(7 << 76) | (0b10 << 62) | number)) for number in (1, 2)]
 

@@ -47,7 +47,7 @@ BEGIN
         NEW.id, CASE WHEN TG_OP = 'UPDATE' THEN OLD.state END, NEW.state,
         CASE WHEN TG_OP = 'UPDATE' THEN OLD.lease_epoch END, NEW.lease_epoch, NEW.settled_epoch,
         NEW.state = 'running' AND NEW.claim_id IS NULL, NEW.run, NEW.attempt, NEW.worker,
-        (SELECT state FROM windlass.workers WHERE id = COALESCE(NEW.worker, OLD.worker)), NEW.lease,
+        (SELECT state FROM backstay.workers WHERE id = COALESCE(NEW.worker, OLD.worker)), NEW.lease,
         NEW.lease_expires_at, NEW.run_at
     );
     RETURN NULL;
@@ -55,6 +55,6 @@ END
 $$;
 
 CREATE TRIGGER note_for_chaos
-AFTER INSERT OR UPDATE ON windlass.jobs
+AFTER INSERT OR UPDATE ON backstay.jobs
 FOR EACH ROW EXECUTE FUNCTION chaos.note();
 """

@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from backstay.testing import PrivatePostgres
 from chaos import checker
 from chaos.conductor import Plan, Report, run
 from chaos.mutants import MUTANTS, VARIABLE
-from windlass.testing import PrivatePostgres
 
 TESTS = Path(__file__).resolve().parents[1]
 UNHARMED = (*checker.SAFETY, checker.the_living_keep_their_claims)
@@ -225,7 +225,7 @@ async def hunt_down(mutant: str, server: PrivatePostgres) -> list[str]:
 async def play(scene: str, mutant: str | None, server: PrivatePostgres, *, seed: int = 1) -> Report:
     """Make one small run, with a mutant or with the product as it is."""
     plan = replace(SCENES[scene], seed=seed, environment={VARIABLE: mutant or ""})
-    with TemporaryDirectory(prefix="windlass-hunt-") as folder:
+    with TemporaryDirectory(prefix="backstay-hunt-") as folder:
         if "database_down" not in plan.only:
             return await run(plan, server, database=f"hunt_{next(_numbers)}", folder=Path(folder))
         # Whoever stops the server must have one of his own.

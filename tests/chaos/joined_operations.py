@@ -1,25 +1,45 @@
 """Jobs that are stored or completed in a transaction of the application's own, ready to be cut.
 
-What the application writes in it and what Windlass writes become true together, or neither does.
+What the application writes in it and what Backstay writes become true together, or neither does.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import asyncpg
+import psycopg
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
+from backstay.attempt.transaction import finished
+from backstay.composition.connect import open_connections
+from backstay.errors import StoreUnavailable
+from backstay.model.job import Claim, NewJob
+from backstay.model.outcome import ErrorInfo
+from backstay.model.settlement import Settlement
+from backstay.model.states import State
+from backstay.runtime.env import SYSTEM
+from backstay.stores.caller_transaction.joining import Joining
+from backstay.stores.caller_transaction.postgres import PostgresHome
+from backstay.stores.handler_transaction.completing import Completions
 from chaos.operations import CutStore, Operation, new, one_claim
-from windlass.connect import open_connections
-from windlass.env import SYSTEM
-from windlass.errors import StoreUnavailable
-from windlass.job import Claim, NewJob
-from windlass.stores.completing.completing import Completions
-from windlass.stores.joining.joining import Joining
-from windlass.stores.joining.postgres import PostgresHome
+
+LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    psycopg.OperationalError,
+    DBAPIError,
+    OSError,
+)
 
 # Written so that doing it again changes nothing, as the caller must who never heard the answer.
 WRITES = "INSERT INTO public.ledger (entry) VALUES ('paid') ON CONFLICT DO NOTHING"
@@ -42,7 +62,7 @@ async def as_a_caller() -> AsyncIterator[None]:
     """The application hears of a lost connection in the words of its driver, and cannot know what was done."""
     try:
         yield
-    except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError) as error:
+    except LOST as error:
         raise StoreUnavailable(str(error), was_sent=True) from error
 
 
@@ -54,7 +74,7 @@ async def enqueue_inside(store: CutStore, jobs: list[NewJob]) -> None:
             await Joining(PostgresHome(store.url)).join(connection, jobs)
 
 
-async def complete_inside(store: CutStore, claim: Claim) -> None:
+async def end_inside(store: CutStore, claim: Claim, settlement: Settlement, way: str = "own") -> None:
     connections = open_connections(store.url, env=SYSTEM, clock=store.clock)
     completions = Completions(
         home=PostgresHome(store.url),
@@ -64,12 +84,48 @@ async def complete_inside(store: CutStore, claim: Claim) -> None:
         env=SYSTEM,
         pool=connections.handler_pool,
     )
-    ending = completions.of(None, claim.guard, limit=timedelta(seconds=30), words=lambda: None, is_sync=False)
+    limit, words = timedelta(seconds=30), lambda: None
     async with as_a_caller():
-        await ending.begin()
-        await ending.execute(WRITES, ())
-        await ending.finish('{"run": 1}')
+        match way:
+            case "psycopg":
+                await asyncio.to_thread(end_blocking, completions, claim, settlement)
+            case "sqlalchemy":
+                engine = create_async_engine(store.url.replace("postgresql", "postgresql+asyncpg"))
+                async with AsyncSession(engine) as session:
+                    ending = completions.of(session, claim, limit=limit, words=words, is_sync=False)
+                    await ending.begin()
+                    await session.execute(text(WRITES))
+                    await ending.finish(settlement)
+            case _:
+                given = await asyncpg.connect(store.url) if way == "asyncpg" else None
+                ending = completions.of(given, claim, limit=limit, words=words, is_sync=False)
+                await ending.begin()
+                await ending.execute(WRITES, ())
+                await ending.finish(settlement)
 
+
+def end_blocking(completions: Completions, claim: Claim, settlement: Settlement) -> None:
+    """Do it as a handler that is not async does."""
+    ending = completions.of(None, claim, limit=timedelta(seconds=30), words=lambda: None, is_sync=True)
+    finished(ending.begin())
+    finished(ending.execute(WRITES, ()))
+    finished(ending.finish(settlement))
+
+
+FAILED = Settlement(
+    State.DEAD,
+    reason="hopeless",
+    error=ErrorInfo("ValueError", "no", "unknown"),
+    attempt_status="failed",
+)
+ENDINGS = (
+    Settlement(State.COMPLETED, result='{"run": 1}'),
+    FAILED,
+    replace(FAILED, state=State.SCHEDULED, reason=None, run_in=timedelta(seconds=5)),
+    Settlement(State.SCHEDULED, run_in=timedelta(minutes=1), refund=1, attempt_status="snoozed"),
+)
+
+OTHER_WAYS = ("asyncpg", "sqlalchemy", "psycopg")
 
 JOINED = (
     Operation("joining.join", kept_with(new()), enqueue_inside, has_own_times=True),
@@ -79,5 +135,13 @@ JOINED = (
         enqueue_inside,
         has_own_times=True,
     ),
-    Operation("completing.finish", kept_with(one_claim), complete_inside, is_repeated=False),
+    *(
+        Operation(
+            "completing.finish",
+            kept_with(one_claim),
+            partial(end_inside, settlement=ending),
+            is_repeated=False,
+        )
+        for ending in ENDINGS
+    ),
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from backstay.model.job import Claim
+from backstay.model.limits.declared import KindLimits, Rate
+from backstay.model.outcome import Released
+from backstay.testing.contract.limits import limited, of_customer, take
+from backstay.testing.contract.support import DAY, MINUTE, Store
 from chaos.operations import CLAIM_ID, RUNS_OUT, Operation, settled_as
-from windlass.job import Claim
-from windlass.limits import KindLimits, Rate
-from windlass.outcome import Released
-from windlass.testing.contract.limits import limited, of_customer, take
-from windlass.testing.contract.support import DAY, MINUTE, Store
 
 KEY = "key customer:7"
 SLOW_START = limited(KindLimits(rate=Rate("1/m")))

@@ -14,22 +14,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from windlass.client import client as clients
-from windlass.client import jobs as client_jobs
-from windlass.errors import StoreUnavailable
-from windlass.job import JobId
-from windlass.maintenance.rescuer import Rescuer
-from windlass.records import Settled
-from windlass.stores import claims, enqueuing, following, postgres, queries, rows
-from windlass.stores import flows as flow_stores
-from windlass.stores import schedules as schedule_stores
-from windlass.stores.claims import ClaimStore
-from windlass.stores.completing.completing import Completing
-from windlass.stores.enqueuing import EnqueuingStore
-from windlass.stores.flows import FlowStore
-from windlass.stores.schedules import ScheduleStore
-from windlass.worker.fetcher import Fetcher
-from windlass.worker.worker import Worker
+from backstay.client import client as clients
+from backstay.client import jobs as client_jobs
+from backstay.errors import StoreUnavailable
+from backstay.maintenance.rescuer import Rescuer
+from backstay.model.job import JobId
+from backstay.model.records import Settled
+from backstay.stores import dependents as following
+from backstay.stores import enqueuing, rows
+from backstay.stores import flows as flow_stores
+from backstay.stores import schedules as schedule_stores
+from backstay.stores.claims import claims
+from backstay.stores.claims.claims import ClaimStore
+from backstay.stores.database import postgres, queries
+from backstay.stores.enqueuing import EnqueuingStore
+from backstay.stores.flows import FlowStore
+from backstay.stores.handler_transaction.completing import Completing
+from backstay.stores.schedules import ScheduleStore
+from backstay.worker.fetch.fetcher import Fetcher
+from backstay.worker.worker import Worker
 
 VARIABLE = "CHAOS_MUTANT"
 
@@ -64,13 +67,13 @@ class Spoiled:
     changes: tuple[tuple[str, str], ...]
 
     def __call__(self) -> None:
-        source = queries._source
+        source = queries.statement_text
 
         def spoiled(dialect: str, asked: str) -> str:
             text = source(dialect, asked)
             return self.spoil(text) if asked == self.name else text
 
-        queries._source = spoiled
+        queries.statement_text = spoiled
 
     def spoil(self, text: str) -> str:
         for before, after in self.changes:
@@ -200,11 +203,12 @@ async def count_one_down(connection: Any, concerned: Any, came: Any) -> Any:
     return []
 
 
-async def store_without_a_look(store: FlowStore, flow: Any) -> None:
+async def store_without_a_look(store: FlowStore, flow: Any) -> dict[Any, Any]:
     async with store.lane.transaction() as connection:
         whose = await flow_stores.check(connection, flow)
         await connection.fetch_each("jobs/enqueue", [enqueuing.values_of(job) for job in flow.jobs])
         await flow_stores.tie(connection, flow, *whose)
+    return {}
 
 
 async def sweep_nothing(store: FlowStore, *, after: Any, limit: int) -> None:
@@ -225,7 +229,7 @@ async def shut_down_without_the_claim(
     await self._drained(settler, lambda: 2.0)
 
 
-def run_on_one_loop(self: Any, handlers_loop: Any, ended: Any) -> None:
+def _run_on_one_loop(self: Any, handlers_loop: Any, ended: Any) -> None:
     asyncio.run_coroutine_threadsafe(self._engine(), handlers_loop).result()
     handlers_loop.call_soon_threadsafe(ended.set_result, None)
 
@@ -354,7 +358,7 @@ MUTANTS: dict[str, Mutant] = {
         method(Rescuer, "_distrust", lambda *_: None),
     ),
     "engine_on_handlers_loop": Mutant(
-        "leases are renewed on the loop where handlers run", method(Worker, "_run_engine", run_on_one_loop)
+        "leases are renewed on the loop where handlers run", method(Worker, "_run_engine", _run_on_one_loop)
     ),
     "workers_clock": Mutant("leases follow the clock of the worker", trust_the_workers_clock),
     "no_poll": Mutant("workers rely on hints alone", method(Fetcher, "_poll", lambda _: 3600.0)),

@@ -14,15 +14,16 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from windlass.job import Claim, JobId, NewStep, Progress
-from windlass.limits import KindLimits, Rate
-from windlass.outcome import Fail, Released, Waiting
-from windlass.records import JobFilter, KindRecord, LetterFilter, Measured, Vitals
-from windlass.settlement import Settlement, settle
-from windlass.signals import NewSignal, Wait
-from windlass.states import State
-from windlass.testing.contract.limits import limited, of_customer, take
-from windlass.testing.contract.support import (
+from backstay.model.job import Claim, JobId, NewJob, NewStep, Progress
+from backstay.model.limits.declared import KindLimits, Rate
+from backstay.model.outcome import Fail, Released, Waiting
+from backstay.model.reactions import Reaction, to_json
+from backstay.model.records import AuditFilter, DeadLetterFilter, JobFilter, KindRecord, Measured, Vitals
+from backstay.model.settlement import Settlement, settle
+from backstay.model.signals import NewSignal, Wait
+from backstay.model.states import State
+from backstay.testing.contract.limits import limited, of_customer, take
+from backstay.testing.contract.support import (
     BOOM,
     DAY,
     HOUR,
@@ -72,6 +73,10 @@ class CutStore(Store):
     """The store that an operation is called on, and where it is, for those that bring a connection of their own."""
 
     url: str = ""
+
+
+async def stored_and_new(store: Store) -> tuple[JobId, NewJob]:
+    return await store.enqueue(), store.new_job(priority=1)
 
 
 async def paused_tenant(store: Store) -> JobId:
@@ -137,6 +142,15 @@ async def running_job(store: Store) -> JobId:
 
 async def one_claim(store: Store) -> Claim:
     return await store.claimed()
+
+
+async def two_claims_of_a_kind_that_reacts(store: Store) -> list[Claim]:
+    told = to_json(dict.fromkeys((State.COMPLETED, State.DEAD), Reaction(kind="tell", queue="news")))
+    reports = KindRecord(
+        kind="report", queue="default", policy={}, arguments=None, fingerprint="1", reactions=told
+    )
+    await store.stores.kinds.declare([reports])
+    return await two_claims(store)
 
 
 async def dead_job(store: Store) -> JobId:
@@ -356,6 +370,12 @@ WRITING = (
         lambda s, claims: s.stores.claims.complete([(c, None) for c in claims]),
     ),
     Operation(
+        "claims.complete",
+        two_claims_of_a_kind_that_reacts,
+        lambda s, claims: s.stores.claims.complete([(c, None) for c in claims], reacts=True),
+    ),
+    Operation("claims.settle", two_claims_of_a_kind_that_reacts, settled_as(Fail(BOOM, hopeless=True))),
+    Operation(
         "claims.measure",
         two_claims,
         lambda s, claims: s.stores.claims.measure(
@@ -396,6 +416,17 @@ WRITING = (
         stored(),
         lambda s, job: s.stores.jobs.reschedule(job, run_at=s.now() + HOUR, actor="ann"),
         is_repeated=False,
+    ),
+    Operation(
+        "jobs.change_priority",
+        stored(),
+        lambda s, job: s.stores.jobs.change_priority(job, priority=1, ageing_step=HOUR, **AUDITED),
+        is_repeated=False,
+    ),
+    Operation(
+        "jobs.clone",
+        stored_and_new,
+        lambda s, both: s.stores.jobs.clone(*both, **AUDITED),
     ),
     Operation("jobs.hold", stored(), lambda s, job: s.stores.jobs.hold(job, **AUDITED), is_repeated=False),
     Operation(
@@ -446,6 +477,12 @@ WRITING = (
     Operation("workers.tick", registered, tick),
     Operation("workers.register", nothing, lambda s, _: s.stores.workers.register(new_worker("w"))),
     Operation("workers.retire", registered, lambda s, _: s.stores.workers.retire("w", state="stopped")),
+    Operation(
+        "workers.tell",
+        registered,
+        lambda s, _: s.stores.workers.tell("w", "drain", **AUDITED),
+        is_repeated=False,
+    ),
     Operation("workers.bury", silent_worker, lambda s, _: s.stores.workers.bury(silence=SECOND)),
     Operation("workers.bury_one", registered, lambda s, _: s.stores.workers.bury_one("w")),
     Operation("workers.resign", leading, lambda s, _: s.stores.workers.resign("w")),
@@ -493,6 +530,7 @@ READING = (
     Operation("limits.holders", unused_keys, lambda s, _: s.stores.limits.holders("key customer:7", limit=9)),
     Operation("overrides.all", overridden, lambda s, _: s.stores.overrides.all()),
     Operation("claims.cancel_requests", two_claims, lambda s, _: s.stores.claims.cancel_requests("w")),
+    Operation("claims.has_work", two_claims, lambda s, _: s.stores.claims.has_work([REPORT])),
     Operation("claims.strays", two_claims, lambda s, _: s.stores.claims.strays("w", unanswered=[CLAIM_ID])),
     Operation(
         "steps.save", one_claim, lambda s, claim: s.stores.steps.save([(claim, NewStep("fetch", 1, "7", 1))])
@@ -508,6 +546,9 @@ READING = (
     Operation("jobs.get", stored(), lambda s, job: s.stores.jobs.get(job)),
     Operation("jobs.search", stored(), lambda s, _: s.stores.jobs.search(JobFilter(), before=None, limit=9)),
     Operation("jobs.counts", stored(), lambda s, _: s.stores.jobs.counts()),
+    Operation(
+        "audit.search", stored(), lambda s, _: s.stores.audit.search(AuditFilter(), before=None, limit=9)
+    ),
     Operation("jobs.attempts", dead_job, lambda s, job: s.stores.jobs.attempts(job)),
     Operation("jobs.runs", dead_job, lambda s, job: s.stores.jobs.runs(job)),
     Operation("jobs.ending", dead_job, lambda s, job: s.stores.jobs.ending(job)),
@@ -518,12 +559,14 @@ READING = (
     Operation(
         "dead_letters.count",
         dead_job,
-        lambda s, _: s.stores.dead_letters.count(LetterFilter(), died_until=s.now()),
+        lambda s, _: s.stores.dead_letters.count(DeadLetterFilter(), died_until=s.now()),
     ),
     Operation(
         "dead_letters.next_open",
         dead_job,
-        lambda s, _: s.stores.dead_letters.next_open(LetterFilter(), died_until=s.now(), after=None, limit=9),
+        lambda s, _: s.stores.dead_letters.next_open(
+            DeadLetterFilter(), died_until=s.now(), after=None, limit=9
+        ),
     ),
     Operation("kinds.all", nothing, lambda s, _: s.stores.kinds.all()),
     Operation("workers.all", registered, lambda s, _: s.stores.workers.all()),

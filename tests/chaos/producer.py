@@ -17,12 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from backstay import Backstay, FlowNode
+from backstay.errors import InvalidSchedule, OutcomeUnknown, StoreBusy, StoreUnavailable, WrongState
+from backstay.handler import JobArgs
+from backstay.options import JobOptions
 from chaos import mutants
 from chaos.workload import Settings, application, shorten
-from windlass import InvalidSchedule, Node, OutcomeUnknown, StoreUnavailable, Windlass
-from windlass.errors import StoreBusy, WrongState
-from windlass.handler import JobArgs
-from windlass.options import JobOptions
 
 MIX = {
     "quick": 54,
@@ -53,7 +53,7 @@ class Producer:
     """Sends calls of every shape until enough jobs were accepted."""
 
     def __init__(self, settings: Settings) -> None:
-        self._app: Windlass = application(settings)
+        self._app: Backstay = application(settings)
         self._file = os.open(settings["calls"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._next, self._wanted, self._rate = settings["first"], settings["jobs"], settings["rate"]
         self._chance = random.Random(f"{settings['seed']} {self._next}")
@@ -120,7 +120,7 @@ class Producer:
 
     async def _many(self, kind: str) -> None:
         numbers = self._numbers(BATCH)
-        spec = self._app.registry.get(kind)
+        spec = self._app._registry.get(kind)
         calls: list[JobArgs[Any]] = [JobArgs(spec, spec.bind((), _args(kind, n))) for n in numbers]
         self._write(calls=numbers, kind=kind, key=None)
         await self._answer(numbers, self._app.jobs.enqueue_many(calls))
@@ -129,10 +129,10 @@ class Producer:
         """One job, two that wait for it, and one that waits for both."""
         numbers = self._numbers(4)
         flow = self._app.flow(f"diamond {numbers[0]}")
-        nodes: list[Node[Any]] = []
+        nodes: list[FlowNode[Any]] = []
         for n, kind, parents in zip(numbers, DIAMOND, ((), (0,), (0,), (1, 2)), strict=True):
-            spec = self._app.registry.get(kind)
-            node = flow.add_bound(spec, spec.bind((), {"n": n}), JobOptions())
+            spec = self._app._registry.get(kind)
+            node = flow._add_bound(spec, spec.bind((), {"n": n}), JobOptions())
             nodes.append(node.after([nodes[at] for at in parents], wait_for="completion"))
         for n, kind in zip(numbers, DIAMOND, strict=True):
             self._write(calls=[n], kind=kind, key=None)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from backstay.model.promoted_fields import PromotedColumn, Promotion
+from backstay.model.promoted_values import FieldType
+from backstay.model.records import JobFilter
+from backstay.testing.contract.support import Store
 from chaos.operations import START, Operation
-from windlass.promotion import FieldType, PromotedField, Promotion
-from windlass.records import JobFilter
-from windlass.testing.contract.support import Store
 
 VISIT = Promotion(
     "visit",
     "promoted_visits",
-    (PromotedField("page", FieldType.INTEGER), PromotedField("note", FieldType.TEXT)),
+    (PromotedColumn("page", FieldType.INTEGER), PromotedColumn("note", FieldType.TEXT)),
 )
 EARLIER = Promotion(VISIT.kind, VISIT.table, VISIT.fields[:1])
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import urlsplit
 
-from windlass.stores.postgres import dialect
+from backstay.stores.database.postgres import dialect
 
 READY = b"Z\x00\x00\x00\x05"
 SSL_REQUEST = 80877103
@@ -36,7 +36,7 @@ def statement(name: str) -> Chooses:
 
 def inserting(table: str) -> Chooses:
     """Chooses the product's statement that adds rows to this table."""
-    return lambda query, _: f"INSERT INTO windlass.{table}" in query
+    return lambda query, _: f"INSERT INTO backstay.{table}" in query
 
 
 def commit(query: str, _: list[str]) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from backstay.model.job import JobId, NewJob
+from backstay.model.schedules.records import Lock
+from backstay.model.schedules.schedule import Fire, Plan, Schedule, job_for, plan
+from backstay.testing.contract.locks import take
+from backstay.testing.contract.schedules import add, fire_due
+from backstay.testing.contract.support import DAY, HOUR, MINUTE, Store
 from chaos.operations import AUDITED, Operation
-from windlass.job import JobId, NewJob
-from windlass.schedule_records import Lock
-from windlass.schedules import Fire, Plan, Schedule, job_for, plan
-from windlass.testing.contract.locks import take
-from windlass.testing.contract.schedules import add, fire_due
-from windlass.testing.contract.support import DAY, HOUR, MINUTE, Store
 
 Due = tuple[Schedule, Plan, list[NewJob]]
 SPAN = 400 * DAY
@@ -97,6 +97,7 @@ SCHEDULES = (
     Operation("schedules.now", nothing, lambda s, _: s.stores.schedules.now()),
     Operation("schedules.get", stored, lambda s, one: s.stores.schedules.get("", one.name)),
     Operation("schedules.all", stored, lambda s, _: s.stores.schedules.all(tenant=None, kind=None, limit=9)),
+    Operation("schedules.successes", fired, lambda s, _: s.stores.schedules.successes(newest=9)),
     Operation("schedules.due", due, lambda s, _: s.stores.schedules.due(limit=9)),
     Operation("schedules.look", due, lambda s, _: s.stores.schedules.look()),
     Operation(

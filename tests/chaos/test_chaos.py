@@ -10,14 +10,15 @@ import pytest
 from chaos import checker
 from chaos.__main__ import main
 from chaos.conductor import Plan, run_alone
+from slices import source_seed
 
 SHORT = Plan(
-    seed=4,
+    seed=source_seed(),
     jobs=1000,
     faults=12,
     pause=0.5,
     poisons=1,
-    rules=(*checker.SAFETY, checker.takeovers_happened, checker.replies_were_lost, checker.schedules_fired),
+    rules=checker.SAFETY,
     only=(
         "worker_killed",
         "worker_frozen",
@@ -42,7 +43,7 @@ def test_a_thousand_jobs_survive_a_dozen_faults() -> None:
     assert len(report.figures["faults by class"]) >= 8
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(900)
 def test_twenty_thousand_jobs_survive_a_hundred_faults() -> None:
     assert main(["--report", str(REPORT)]) == 0

@@ -180,7 +180,7 @@ def crash_loop(*workers: str) -> Spoil:
         ]
         poison = [
             replace(event("p", ("running", "running"), (1, 3), 150 + at), worker=worker)
-            for at, worker in enumerate(("unrecognised", "poisoned"))
+            for at, worker in enumerate(("unrecognised", "unseen", "poisoned"))
         ]
         rows = [*given.rows, Row("p", "poison", 9, "dead", "crash loop", 2, 1, 1, 1, 1, None, None)]
         return other_row(1, reason="crash loop")(
@@ -192,12 +192,12 @@ def crash_loop(*workers: str) -> Spoil:
 
 @pytest.mark.parametrize("second", ["w2", "unrecognised"])
 def test_who_is_struck_by_what_nobody_suspects_each_time_may_be_condemned(second: str) -> None:
-    struck = crash_loop("poisoned", "w1", second, "w3")(sound())
+    struck = crash_loop("poisoned", "w0", "w1", second, "w3")(sound())
 
     assert list(checker.only_poison_is_condemned(struck)) == []
 
 
-@pytest.mark.parametrize("workers", [("w1", "w2", "w3"), ("w1", "w2", "poisoned", "w3")])
+@pytest.mark.parametrize("workers", [("w0", "w1", "w2", "w3"), ("w0", "w1", "w2", "poisoned", "w3")])
 def test_who_is_condemned_for_too_little_or_for_another_is_found(workers: tuple[str, ...]) -> None:
     [found] = checker.only_poison_is_condemned(crash_loop(*workers)(sound()))
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from backstay.stores.contract import Stores
 from chaos import joined_operations
 from chaos.cutting import Cutter
 from chaos.matrix import OPERATIONS
-from windlass.stores.contract import Stores
 
 # Those that are cut in every run of the tests; the others in the long one.
 OFTEN = {"claims.claim", "claims.complete", "claims.settle"}
@@ -42,7 +42,7 @@ async def test_the_life_of_a_claim_cut_at_every_statement(new_database: Callable
     assert wrong == []
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_every_operation_cut_at_every_statement(part: int, new_database: Callable[[], str]) -> None:

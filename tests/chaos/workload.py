@@ -15,12 +15,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from windlass import Backoff, Context, Limit, Windlass, assembly
-from windlass.env import SYSTEM, Env
-from windlass.maintenance import rescuer
-from windlass.stores import postgres
-from windlass.wakeups import postgres as wakeups
-from windlass.worker import watchdog
+from backstay import Backoff, Backstay, Context, Limit
+from backstay.composition import make_worker as assembly
+from backstay.maintenance import rescuer
+from backstay.runtime.env import SYSTEM, Env
+from backstay.stores.database import postgres
+from backstay.wakeups import postgres as wakeups
+from backstay.worker import watchdog
 
 Settings = dict[str, Any]
 
@@ -32,9 +33,9 @@ BOOK_IN_THREAD = "INSERT INTO chaos.effects (job_id, run) VALUES (%s, %s)"
 PACE = {"tick": 0.5, "leader_lease": 2, "silence": 6}
 
 
-def application(settings: Settings) -> Windlass:
+def application(settings: Settings) -> Backstay:
     """Every kind of the workload, with a short lease, so that many are lost and rescued in a run."""
-    app = Windlass(
+    app = Backstay(
         settings["url"],
         settings={**PACE, **settings.get("pace", {})},
         emit=Events(settings.get("events")),

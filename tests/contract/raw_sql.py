@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from windlass.stores.database import Database
-from windlass.stores.postgres import Postgres
-from windlass.stores.sqlite import Sqlite
+from backstay.stores.database.interface import Database
+from backstay.stores.database.postgres import Postgres
+from backstay.stores.database.sqlite import Sqlite
 
 TABLES = (
     "jobs",
+    "dead_letters",
+    "counters",
+    "profiles",
     "kinds",
     "idempotency_keys",
     "unique_windows",
@@ -25,12 +28,24 @@ TABLES = (
     "schedules",
     "locks",
     "audit",
+    "figures",
+    "reports",
     "flows",
+    "api_keys",
+    "api_requests",
+    "webhooks",
+    "alerts",
+    "alert_mutes",
+    "audit_chain",
+    "failure_notes",
+    "listeners",
+    "operations",
+    "outbox",
 )
 
 
 async def run_sql(database: Database, sql: str) -> list[dict[str, Any]]:
-    """Run one statement; `windlass.<table>` is spelled as the database has it."""
+    """Run one statement; `backstay.<table>` is spelled as the database has it."""
     rendered = database.dialect.render(sql)
     if isinstance(database, Postgres):
         async with database.lane("raw").transaction() as connection:
@@ -43,4 +58,4 @@ async def run_sql(database: Database, sql: str) -> list[dict[str, Any]]:
 async def empty_tables(database: Postgres) -> None:
     """Remove every row that an earlier test left."""
     async with database.lane("raw").transaction() as connection:
-        await connection.driver.execute(";".join(f"DELETE FROM windlass.{table}" for table in TABLES))
+        await connection.driver.execute(";".join(f"DELETE FROM backstay.{table}" for table in TABLES))

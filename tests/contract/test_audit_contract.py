@@ -1,3 +1,3 @@
 """The contract's tests about audit, on both stores."""
 
-from windlass.testing.contract.audit import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.audit import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about cancelling, on both stores."""
 
-from windlass.testing.contract.cancelling import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.cancelling import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about debounced jobs, on both stores."""
 
-from windlass.testing.contract.debouncing import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.debouncing import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about enqueuing, on both stores."""
 
-from windlass.testing.contract.enqueuing import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.enqueuing import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about fair queues, on both stores."""
 
-from windlass.testing.contract.fairness import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.fairness import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about flows, on both stores."""
 
-from windlass.testing.contract.flows import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.flows import *  # noqa: F403 -- pytest collects what is imported here

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from windlass.connect import stores_on
-from windlass.errors import StoreUnavailable
-from windlass.stores.database import Connection, Database, Lane
-from windlass.testing.contract.limits import limited, of_customer
-from windlass.testing.contract.support import REPORT, Store, ids, wanted
+from backstay.composition.connect import stores_on
+from backstay.errors import StoreUnavailable
+from backstay.stores.database.interface import Connection, Database, Lane
+from backstay.testing.contract.limits import limited, of_customer
+from backstay.testing.contract.support import REPORT, Store, ids, wanted
 
 
 class Vanishing:

@@ -1,3 +1,3 @@
 """The contract's tests about keys, on both stores."""
 
-from windlass.testing.contract.keys import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.keys import *  # noqa: F403 -- pytest collects what is imported here

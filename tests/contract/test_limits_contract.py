@@ -1,3 +1,3 @@
 """The contract's tests about limits, on both stores."""
 
-from windlass.testing.contract.limits import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.limits import *  # noqa: F403 -- pytest collects what is imported here

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ import asyncpg
 import pytest
 from raw_sql import run_sql
 
-from windlass.connect import open_database
-from windlass.errors import SchemaMismatch
-from windlass.stores.database import Database
-from windlass.stores.migrate import drift, migrate, migrations, require_current, script
-from windlass.testing import PrivatePostgres
+from backstay.composition.connect import open_database
+from backstay.errors import SchemaMismatch
+from backstay.stores.database.interface import Database
+from backstay.stores.database.migrate import drift, migrate, migrations, require_current, script
+from backstay.testing import PrivatePostgres
 
 numbers = itertools.count()
 
@@ -40,6 +41,20 @@ async def applied(database: Database) -> list[int]:
     return [row["number"] for row in await database.lane("test").fetch("schema/applied")]
 
 
+@contextmanager
+def a_second_migration(database: Database, name: str = "colours") -> Iterator[None]:
+    """Work as a later release would that has one migration more."""
+    dialect = database.dialect
+    second = (
+        len(dialect.migrations) + 1,
+        name,
+        dialect.render("CREATE TABLE backstay.colours (name text);"),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(vars(dialect), "migrations", [*dialect.migrations, second])
+        yield
+
+
 async def test_migrating_makes_every_table(empty: Database) -> None:
     done = await migrate(empty)
 
@@ -59,43 +74,67 @@ async def test_migrating_twice_changes_nothing(empty: Database) -> None:
 
 async def test_four_migrators_at_once_apply_each_migration_once(empty: Database) -> None:
     """ENG-148."""
-    done = await asyncio.gather(*(migrate(empty) for _ in range(4)))
+    with a_second_migration(empty):
+        done = await asyncio.gather(*(migrate(empty) for _ in range(4)))
 
-    assert sorted(migration.number for one in done for migration in one) == await applied(empty)
-    assert await drift(empty) == []
+    assert sorted(migration.number for one in done for migration in one) == await applied(empty) == [1, 2, 3]
+    [difference] = await drift(empty)
+    assert not difference.is_missing
+    assert "colours" in difference.line
 
 
 async def test_tables_that_are_missing_are_named_with_the_remedy(empty: Database) -> None:
-    with pytest.raises(SchemaMismatch, match="windlass db migrate"):
+    with pytest.raises(SchemaMismatch, match="backstay db migrate"):
         await require_current(empty)
-    with pytest.raises(SchemaMismatch, match="windlass db migrate"):
-        await empty.lane("test").fetch("jobs/counts")
+    with pytest.raises(SchemaMismatch, match="backstay db migrate"):
+        await empty.lane("test").fetch("jobs/counts", tenant=None, most=9)
 
 
 async def test_a_migration_altered_after_it_was_applied_is_refused(empty: Database) -> None:
     await migrate(empty)
-    await run_sql(empty, "UPDATE windlass.migrations SET checksum = 'other' WHERE number = 1")
+    await run_sql(empty, "UPDATE backstay.migrations SET checksum = 'other' WHERE number = 1")
 
     for check in (migrate, require_current):
-        with pytest.raises(SchemaMismatch, match="0001 jobs was altered"):
+        with pytest.raises(SchemaMismatch, match="0001 first was altered"):
             await check(empty)
 
 
 async def test_tables_of_a_newer_release_are_refused(empty: Database) -> None:
-    await migrate(empty)
-    await run_sql(empty, "UPDATE windlass.migrations SET number = 9999, name = 'future' WHERE number = 1")
+    with a_second_migration(empty):
+        await migrate(empty)
 
     for check in (migrate, require_current):
-        with pytest.raises(SchemaMismatch, match="9999 future of a newer release"):
+        with pytest.raises(SchemaMismatch, match="0003 colours of a newer release"):
             await check(empty)
+
+
+async def test_tables_that_a_newer_release_has_only_added_to_are_good_for_this_one(empty: Database) -> None:
+    with a_second_migration(empty, "expand_colours"):
+        await migrate(empty)
+
+    await require_current(empty)
+    assert await migrate(empty) == []
 
 
 async def test_a_migration_that_is_missing_is_named(empty: Database) -> None:
     await migrate(empty)
-    await run_sql(empty, "DELETE FROM windlass.migrations WHERE number = 1")
+    await run_sql(empty, "DELETE FROM backstay.migrations WHERE number = 1")
 
-    with pytest.raises(SchemaMismatch, match="0001 jobs: run 'windlass db migrate'"):
+    with pytest.raises(SchemaMismatch, match="the tables lack 0001 first: run 'backstay db migrate'"):
         await require_current(empty)
+
+
+async def test_of_several_migrations_only_the_missing_one_is_named_and_applied(empty: Database) -> None:
+    await migrate(empty)
+
+    with a_second_migration(empty):
+        with pytest.raises(SchemaMismatch, match="the tables lack 0003 colours: run 'backstay db migrate'"):
+            await require_current(empty)
+        done = await migrate(empty)
+        await require_current(empty)
+
+    assert [migration.name for migration in done] == ["colours"]
+    assert await applied(empty) == [1, 2, 3]
 
 
 async def test_the_printed_script_makes_the_same_tables(empty: Database) -> None:
@@ -126,7 +165,7 @@ async def test_fresh_tables_have_not_drifted(empty: Database) -> None:
 
 async def test_a_dropped_index_is_named(empty: Database) -> None:
     await migrate(empty)
-    await run_sql(empty, f"DROP INDEX {'windlass.' if empty.dialect.name == 'postgres' else ''}jobs_claim")
+    await run_sql(empty, f"DROP INDEX {'backstay.' if empty.dialect.name == 'postgres' else ''}jobs_claim")
 
     [difference] = await drift(empty)
 
@@ -136,7 +175,7 @@ async def test_a_dropped_index_is_named(empty: Database) -> None:
 
 async def test_an_added_column_is_named(empty: Database) -> None:
     await migrate(empty)
-    await run_sql(empty, "ALTER TABLE windlass.jobs ADD COLUMN colour text")
+    await run_sql(empty, "ALTER TABLE backstay.jobs ADD COLUMN colour text")
 
     unexpected = [difference for difference in await drift(empty) if not difference.is_missing]
 
@@ -146,7 +185,7 @@ async def test_an_added_column_is_named(empty: Database) -> None:
 
 async def test_a_missing_table_is_named(empty: Database) -> None:
     await migrate(empty)
-    await run_sql(empty, "DROP TABLE windlass.pauses")
+    await run_sql(empty, "DROP TABLE backstay.pauses")
 
     missing = await drift(empty)
 

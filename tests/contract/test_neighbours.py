@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from windlass.records import Vitals
-from windlass.testing.contract.support import SECOND, Store, new_worker
+from backstay.model.records import Vitals
+from backstay.testing.contract.support import SECOND, Store, new_worker
 
 
 async def tick(store: Store, worker: str) -> list[str]:

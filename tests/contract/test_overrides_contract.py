@@ -1,3 +1,3 @@
 """The contract's tests about overrides, on both stores."""
 
-from windlass.testing.contract.overrides import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.overrides import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about pauses and quotas, on both stores."""
 
-from windlass.testing.contract.pausing import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.pausing import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about promoted fields, on both stores."""
 
-from windlass.testing.contract.promoted import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.promoted import *  # noqa: F403 -- pytest collects what is imported here

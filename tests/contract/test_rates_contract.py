@@ -1,3 +1,3 @@
 """The contract's tests about rates, on both stores."""
 
-from windlass.testing.contract.rates import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.rates import *  # noqa: F403 -- pytest collects what is imported here

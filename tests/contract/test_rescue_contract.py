@@ -1,3 +1,3 @@
 """The contract's tests about rescue, on both stores."""
 
-from windlass.testing.contract.rescue import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.rescue import *  # noqa: F403 -- pytest collects what is imported here

@@ -7,16 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from windlass.assembly import StoredPolicies
-from windlass.client.building import Builder
-from windlass.client.numbers import Numbers
-from windlass.env import Env
-from windlass.events import silent
-from windlass.maintenance.rescuer import Rescuer
-from windlass.profile import Profile
-from windlass.records import Look
-from windlass.states import State
-from windlass.testing.contract.support import HOUR, LEASE, SECOND, Store
+from backstay.client.decider import StoredDecider
+from backstay.client.effective_policy import Numbers
+from backstay.client.enqueue.building import Builder
+from backstay.maintenance.figure_writer import FigureWriter
+from backstay.maintenance.rescuer import Rescuer
+from backstay.model.events import silent
+from backstay.model.policy.profile import Profile
+from backstay.model.records import Look
+from backstay.model.states import State
+from backstay.runtime.env import Env
+from backstay.testing.contract.support import HOUR, LEASE, SECOND, Store
 
 LONG_AGO = 1000 * HOUR
 
@@ -49,9 +50,10 @@ def rescuer(store: Store, watch: Watch) -> Rescuer:
     env = Env(monotonic=lambda: watch.seconds, random=lambda: 0.5)
     return Rescuer(
         store.stores.claims,
-        StoredPolicies(store.stores.kinds, Numbers(Builder(Profile(name="test"), env), silent), env).decide,
+        StoredDecider(store.stores.kinds, Numbers(Builder(Profile(name="test"), env), silent), env),
         reconnections=lambda: watch.reconnections,
         lease=lambda: LEASE,
+        figures=FigureWriter(store.stores.figures, list, emit=silent),
         wakeups=NoWakeups(),
         emit=silent,
         env=env,

@@ -10,15 +10,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from backstay.composition.connect import open_database, stores_on
+from backstay.errors import IdempotencyMismatch, StoreUnavailable, WrongState
+from backstay.model.job import JobId
+from backstay.stores.database.interface import Database
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.postgres import Postgres
+from backstay.testing.clock import FrozenClock
+from backstay.testing.contract.support import LEASE, REPORT, SECOND, Store, wanted
 from chaos.proxy import Proxy
-from windlass.connect import open_database, stores_on
-from windlass.errors import IdempotencyMismatch, StoreUnavailable, WrongState
-from windlass.job import JobId
-from windlass.stores.database import Database
-from windlass.stores.migrate import migrate
-from windlass.stores.postgres import Postgres
-from windlass.testing.clock import FrozenClock
-from windlass.testing.contract.support import LEASE, REPORT, SECOND, Store, wanted
 
 MAIL = wanted("mail")
 
@@ -29,7 +29,7 @@ async def locked_by_a_stranger(database: Postgres, jobs: Sequence[JobId]) -> Asy
     stranger = await asyncpg.connect(database.url)
     try:
         async with stranger.transaction():
-            await stranger.execute("SELECT 1 FROM windlass.jobs WHERE id = ANY ($1) FOR UPDATE", jobs)
+            await stranger.execute("SELECT 1 FROM backstay.jobs WHERE id = ANY ($1) FOR UPDATE", jobs)
             yield
     finally:
         await stranger.close()
@@ -109,7 +109,7 @@ async def test_one_locked_row_does_not_hold_up_the_other_renewals(store: Store, 
     stranger = await asyncpg.connect(database.url)
     transaction = stranger.transaction()
     await transaction.start()
-    await stranger.execute("SELECT 1 FROM windlass.jobs WHERE id = $1 FOR UPDATE", locked.id)
+    await stranger.execute("SELECT 1 FROM backstay.jobs WHERE id = $1 FOR UPDATE", locked.id)
 
     renewed = await store.stores.claims.renew([locked, free, lost])
 
@@ -125,7 +125,7 @@ async def test_a_claim_passes_over_rows_that_another_claim_holds(store: Store, d
     await store.enqueue_many(4)
     await store.register("w")
     async with database.lane("first").transaction() as connection:
-        await connection.driver.execute("SELECT 1 FROM windlass.jobs ORDER BY turn, id LIMIT 2 FOR UPDATE")
+        await connection.driver.execute("SELECT 1 FROM backstay.jobs ORDER BY turn, id LIMIT 2 FOR UPDATE")
 
         claims = await store.claim(limit=2)
 
@@ -177,7 +177,7 @@ async def test_the_first_read_of_a_sqlite_file_may_come_from_within_a_transactio
     lane = database.lane("test")
 
     async with lane.transaction():
-        found = await asyncio.wait_for(lane.fetch("jobs/counts"), timeout=20)
+        found = await asyncio.wait_for(lane.fetch("jobs/counts", tenant=None, most=9), timeout=20)
     await database.close()
 
     assert found == []
@@ -194,7 +194,7 @@ async def test_one_locked_row_does_not_hold_up_the_other_settlements(
     try:
         transaction = stranger.transaction()
         await transaction.start()
-        await stranger.fetch("SELECT 1 FROM windlass.jobs WHERE id = $1 FOR UPDATE", locked.id)
+        await stranger.fetch("SELECT 1 FROM backstay.jobs WHERE id = $1 FOR UPDATE", locked.id)
         completed = await store.stores.claims.complete([(locked, None), (free, None)])
         still = await store.stores.claims.complete([(locked, None)], skip_locked=True)
         await transaction.rollback()

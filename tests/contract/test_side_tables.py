@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from raw_sql import run_sql
 
-from windlass.errors import StoreError
-from windlass.job import JobId
-from windlass.stores.database import Database
-from windlass.stores.postgres import Postgres
-from windlass.testing.contract.support import Store
+from backstay.errors import StoreError
+from backstay.model.job import JobId
+from backstay.stores.database.interface import Database
+from backstay.stores.database.postgres import Postgres
+from backstay.testing.contract.support import Store
 
 NOBODY = JobId(UUID(int=1))
 FLOW = UUID(int=2)
@@ -22,8 +22,6 @@ FLOW = UUID(int=2)
 ROWS = {
     "attempts": "(job_id, lease_epoch, attempt, run, status, started_at, finished_at, duration_ms) "
     "VALUES ('{id}', 1, 1, 1, 'failed', {at}, {at}, 0)",
-    "dead_letters": "(job_id, lease_epoch, kind, queue, reason, attempts, died_at) "
-    "VALUES ('{id}', 1, 'report', 'default', 'failed', 1, {at})",
     "dependencies": "(job_id, parent_id, type) VALUES ('{id}', '{other}', 'success')",
     "dependencies of a parent": "(job_id, parent_id, type) VALUES ('{other}', '{id}', 'success')",
     "flow_jobs": f"(job_id, flow_id) VALUES ('{{id}}', '{FLOW}')",
@@ -41,7 +39,7 @@ on_postgres = pytest.mark.parametrize("database", ["postgres"], indirect=True)
 
 def row_of(database: Database, side: str, job_id: JobId, other: JobId) -> str:
     at = "clock_timestamp()" if isinstance(database, Postgres) else "0"
-    return f"INSERT INTO windlass.{table(side)} {ROWS[side]}".format(id=job_id, other=other, at=at)
+    return f"INSERT INTO backstay.{table(side)} {ROWS[side]}".format(id=job_id, other=other, at=at)
 
 
 def table(side: str) -> str:
@@ -49,7 +47,7 @@ def table(side: str) -> str:
 
 
 async def rows_left(database: Database, side: str) -> int:
-    [row] = await run_sql(database, f"SELECT count(*) AS number FROM windlass.{table(side)}")
+    [row] = await run_sql(database, f"SELECT count(*) AS number FROM backstay.{table(side)}")
     return int(row["number"])
 
 
@@ -57,7 +55,7 @@ async def rows_left(database: Database, side: str) -> int:
 async def flow(store: Store, database: Database) -> None:
     at = "clock_timestamp()" if isinstance(database, Postgres) else "0"
     await run_sql(
-        database, f"INSERT INTO windlass.flows (id, name, created_at) VALUES ('{FLOW}', 'nightly', {at})"
+        database, f"INSERT INTO backstay.flows (id, name, created_at) VALUES ('{FLOW}', 'nightly', {at})"
     )
 
 
@@ -78,7 +76,7 @@ async def test_what_belongs_to_a_job_goes_with_it(store: Store, database: Databa
     job_id, other = await store.enqueue(), await store.enqueue()
     await run_sql(database, row_of(database, side, job_id, other))
 
-    await run_sql(database, f"DELETE FROM windlass.jobs WHERE id = '{job_id}'")
+    await run_sql(database, f"DELETE FROM backstay.jobs WHERE id = '{job_id}'")
 
     assert await rows_left(database, side) == 0
     assert await store.job(other)
@@ -89,7 +87,7 @@ async def test_what_belongs_to_others_stays(store: Store, database: Database, si
     job_id, other, third = [await store.enqueue() for _ in range(3)]
     await run_sql(database, row_of(database, side, job_id, other))
 
-    await run_sql(database, f"DELETE FROM windlass.jobs WHERE id = '{third}'")
+    await run_sql(database, f"DELETE FROM backstay.jobs WHERE id = '{third}'")
 
     assert await rows_left(database, side) == 1
 
@@ -101,7 +99,7 @@ async def test_a_table_emptied_at_once_takes_everything_with_it(
 ) -> None:
     await run_sql(database, row_of(database, side, await store.enqueue(), await store.enqueue()))
 
-    await run_sql(database, "TRUNCATE windlass.jobs CASCADE")
+    await run_sql(database, "TRUNCATE backstay.jobs CASCADE")
 
     assert await rows_left(database, side) == 0
 
@@ -111,7 +109,7 @@ async def test_the_id_of_a_job_cannot_change(store: Store, database: Postgres) -
     job_id = await store.enqueue()
 
     with pytest.raises(StoreError, match="stays as it is"):
-        await run_sql(database, f"UPDATE windlass.jobs SET id = '{NOBODY}' WHERE id = '{job_id}'")
+        await run_sql(database, f"UPDATE backstay.jobs SET id = '{NOBODY}' WHERE id = '{job_id}'")
 
 
 @on_postgres
@@ -125,7 +123,7 @@ async def test_who_removes_a_job_waits_for_what_is_being_added_to_it(
         adding: Any = connection
         await adding.driver.execute(row_of(database, side, job_id, other))
         removing = asyncio.create_task(
-            run_sql(database, f"DELETE FROM windlass.jobs WHERE id = '{job_id}' RETURNING id")
+            run_sql(database, f"DELETE FROM backstay.jobs WHERE id = '{job_id}' RETURNING id")
         )
         await waiting_for_a_lock(database)
 

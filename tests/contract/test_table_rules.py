@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 from raw_sql import run_sql
 
-from windlass.errors import StoreError
-from windlass.job import JobId
-from windlass.stores.database import Database
-from windlass.testing.contract.support import HOUR, MINUTE, SECOND, Store
+from backstay.errors import StoreError
+from backstay.model.job import JobId
+from backstay.stores.database.interface import Database
+from backstay.testing.contract.support import HOUR, MINUTE, SECOND, Store
 
 # Each breaks one rule on a job in the state named first.
 NONSENSE = {
@@ -57,7 +57,7 @@ async def test_the_tables_refuse_nonsense(store: Store, database: Database, stat
     before = await store.job(job_id)
 
     with pytest.raises(StoreError, match=r"(?i)constraint"):
-        await run_sql(database, f"UPDATE windlass.jobs SET {change} WHERE id = '{job_id}'")
+        await run_sql(database, f"UPDATE backstay.jobs SET {change} WHERE id = '{job_id}'")
 
     assert await store.job(job_id) == before
 
@@ -69,7 +69,7 @@ async def test_a_letter_cannot_be_closed_without_a_name_and_a_reason(
     await store.dead()
 
     with pytest.raises(StoreError, match="resolution_has_author"):
-        await run_sql(database, "UPDATE windlass.dead_letters SET status = 'resolved'")
+        await run_sql(database, "UPDATE backstay.dead_letters SET status = 'resolved'")
 
 
 async def test_an_attempt_cannot_end_before_it_began(store: Store, database: Database) -> None:
@@ -78,7 +78,7 @@ async def test_an_attempt_cannot_end_before_it_began(store: Store, database: Dat
     an_hour = "interval '1 hour'" if database.dialect.name == "postgres" else "3600000000"
 
     with pytest.raises(StoreError, match="finished_after_start"):
-        await run_sql(database, f"UPDATE windlass.attempts SET finished_at = started_at - {an_hour}")
+        await run_sql(database, f"UPDATE backstay.attempts SET finished_at = started_at - {an_hour}")
 
 
 async def test_a_pause_is_of_a_queue_or_of_a_kind(database: Database) -> None:
@@ -92,16 +92,16 @@ async def test_two_active_jobs_of_one_unique_key_are_refused(store: Store, datab
     """By an index, not by looking first."""
     first = await store.enqueue()
     second = await store.enqueue()
-    await run_sql(database, f"UPDATE windlass.jobs SET unique_key = 'k' WHERE id = '{first}'")
+    await run_sql(database, f"UPDATE backstay.jobs SET unique_key = 'k' WHERE id = '{first}'")
 
     with pytest.raises(StoreError, match=r"(?i)unique"):
-        await run_sql(database, f"UPDATE windlass.jobs SET unique_key = 'k' WHERE id = '{second}'")
+        await run_sql(database, f"UPDATE backstay.jobs SET unique_key = 'k' WHERE id = '{second}'")
 
 
 async def test_a_job_that_ran_very_often_can_still_die(store: Store, database: Database) -> None:
     """A poller that snoozes every minute has more runs in a month than two bytes hold."""
     claim = await store.claimed()
-    await run_sql(database, "UPDATE windlass.jobs SET run = 100000")
+    await run_sql(database, "UPDATE backstay.jobs SET run = 100000")
 
     await store.fail_for_good(claim)
 
@@ -112,7 +112,7 @@ async def test_a_job_that_ran_very_often_can_still_die(store: Store, database: D
 async def executions(database: Database) -> list[tuple[int, str, int | None, str | None]]:
     rows = await run_sql(
         database,
-        "SELECT attempt_number, status, duration_ms, worker_id FROM windlass.job_executions ORDER BY attempt_number",
+        "SELECT attempt_number, status, duration_ms, worker_id FROM backstay.job_executions ORDER BY attempt_number",
     )
     return [(row["attempt_number"], row["status"], row["duration_ms"], row["worker_id"]) for row in rows]
 
@@ -220,7 +220,7 @@ async def test_a_failure_that_cannot_be_audited_is_not_recorded(store: Store, da
 @asynccontextmanager
 async def no_audit_table(database: Database) -> AsyncIterator[None]:
     """Take the audit table away for a while."""
-    schema, table = ("windlass.", "audit") if database.dialect.name == "postgres" else ("", "windlass_audit")
+    schema, table = ("backstay.", "audit") if database.dialect.name == "postgres" else ("", "backstay_audit")
     await run_sql(database, f"ALTER TABLE {schema}{table} RENAME TO away")
     try:
         yield

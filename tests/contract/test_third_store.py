@@ -1,4 +1,4 @@
-"""A store that Windlass does not know keeps the contract, and a store that breaks it is found out."""
+"""A store that Backstay does not know keeps the contract, and a store that breaks it is found out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 from third_store import Ledger
 
-from windlass.connect import stores_on
-from windlass.stores.migrate import migrate
-from windlass.testing import FrozenClock
-from windlass.testing.contract import MODULES, all_tests
-from windlass.testing.contract.support import Store
+from backstay.composition.connect import stores_on
+from backstay.stores.database.migrate import migrate
+from backstay.testing import FrozenClock
+from backstay.testing.contract import MODULES, all_tests
+from backstay.testing.contract.support import Store
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ class Forgetful:
     """A lane that loses every new job."""
 
     def __init__(self, store: Store) -> None:
-        self._lane = store.stores.enqueuing.lane  # type: ignore[attr-defined]  # the stores of Windlass have one
+        self._lane = store.stores.enqueuing.lane  # type: ignore[attr-defined]  # the stores of Backstay have one
 
     async def fetch(self, name: str, /, **values: object) -> object:
         return await self._lane.fetch(name, **values)

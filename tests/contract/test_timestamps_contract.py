@@ -1,3 +1,3 @@
 """The contract's tests about timestamps, on both stores."""
 
-from windlass.testing.contract.timestamps import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.timestamps import *  # noqa: F403 -- pytest collects what is imported here

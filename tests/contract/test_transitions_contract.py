@@ -1,3 +1,3 @@
 """The contract's tests about transitions, on both stores."""
 
-from windlass.testing.contract.transitions import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.transitions import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about triage of dead letters, on both stores."""
 
-from windlass.testing.contract.triage import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.triage import *  # noqa: F403 -- pytest collects what is imported here

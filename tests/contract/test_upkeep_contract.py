@@ -1,3 +1,3 @@
 """The contract's tests about upkeep, on both stores."""
 
-from windlass.testing.contract.upkeep import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.upkeep import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,3 +1,3 @@
 """The contract's tests about flows as a whole, on both stores."""
 
-from windlass.testing.contract.whole_flows import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.whole_flows import *  # noqa: F403 -- pytest collects what is imported here

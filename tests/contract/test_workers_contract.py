@@ -1,3 +1,3 @@
 """The contract's tests about workers, on both stores."""
 
-from windlass.testing.contract.workers import *  # noqa: F403 -- pytest collects what is imported here
+from backstay.testing.contract.workers import *  # noqa: F403 -- pytest collects what is imported here

@@ -1,6 +1,6 @@
 """A third database, as somebody else might add one: the least that the stores ask for, on Python's own sqlite3.
 
-It shares no code with the SQLite of Windlass but the spelling of SQL. One connection, one statement at a time, no
+It shares no code with the SQLite of Backstay but the spelling of SQL. One connection, one statement at a time, no
 threads: good for nothing but showing that the seam holds.
 """
 
@@ -16,9 +16,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from windlass.errors import FieldRefused, StoreConflict, StoreError
-from windlass.stores.database import Connection, Lane, Migration, Row, Values
-from windlass.stores.sqlite import DIALECT
+from backstay.errors import FieldRefused, StoreConflict, StoreError
+from backstay.stores.database.interface import Connection, Lane, Migration, Row, Values
+from backstay.stores.database.sqlite import DIALECT
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)

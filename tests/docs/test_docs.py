@@ -14,19 +14,19 @@ from pathlib import Path
 
 import pytest
 
-import windlass
-from windlass import errors
-from windlass.options import JobOptions
-from windlass.policy import Policy
-from windlass.policy_fields import ABOUT
-from windlass.states import State
-from windlass.testing import PrivatePostgres
+import backstay
+from backstay import errors, records
+from backstay.model.policy.fields import ABOUT
+from backstay.model.policy.policy import Policy
+from backstay.model.states import State
+from backstay.options import JobOptions
+from backstay.testing import PrivatePostgres
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 EXAMPLES = DOCS / "examples"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
-ON_POSTGRES = ["databases.py", "transaction.py"]
+ON_POSTGRES = ["databases.py", "transaction.py", "working_from_sql.py"]
 ON_SQLITE = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in ON_POSTGRES)
 
 
@@ -34,7 +34,7 @@ def run(*command: str | Path, folder: Path, **environment: str) -> subprocess.Co
     return subprocess.run(
         [sys.executable, "-W", "error", *command],
         cwd=folder,
-        env={**os.environ, "WINDLASS_URL": "", **environment},
+        env={**os.environ, "BACKSTAY_URL": "", **environment},
         capture_output=True,
         text=True,
         timeout=60,
@@ -71,14 +71,17 @@ def test_the_examples_for_postgresql_run(postgres_server: PrivatePostgres, tmp_p
     postgres_server.create_database("docs_examples")
     url = postgres_server.url("docs_examples")
 
-    refused = run(EXAMPLES / "databases.py", folder=tmp_path, WINDLASS_URL=url)
-    output_of("-m", "windlass", "db", "migrate", folder=tmp_path, WINDLASS_URL=url)
-    accepted = output_of(EXAMPLES / "databases.py", folder=tmp_path, WINDLASS_URL=url)
-    stored = output_of(EXAMPLES / "transaction.py", folder=tmp_path, WINDLASS_URL=url)
+    refused = run(EXAMPLES / "databases.py", folder=tmp_path, BACKSTAY_URL=url)
+    output_of("-m", "backstay", "db", "migrate", folder=tmp_path, BACKSTAY_URL=url)
+    accepted = output_of(EXAMPLES / "databases.py", folder=tmp_path, BACKSTAY_URL=url)
+    stored = output_of(EXAMPLES / "transaction.py", folder=tmp_path, BACKSTAY_URL=url)
+
+    scanned = output_of(EXAMPLES / "working_from_sql.py", folder=tmp_path, BACKSTAY_URL=url)
 
     postgres_server.drop_database("docs_examples")
+    assert scanned == "words on the page: 3\n"
     assert refused.returncode == 1
-    assert "windlass db migrate" in refused.stderr
+    assert "backstay db migrate" in refused.stderr
     assert accepted == "ready\n"
     assert "[1, 2, 3, 4, 5, 99]" in stored
 
@@ -89,7 +92,7 @@ def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
 
     output_of("store.py", folder=tmp_path)
     said = work_until_dead(tmp_path)
-    listed = output_of("-m", "windlass", "dead", folder=tmp_path)
+    listed = output_of("-m", "backstay", "dead", folder=tmp_path)
     seen = output_of("look.py", folder=tmp_path).splitlines()
 
     assert sorted(said) == [
@@ -105,24 +108,24 @@ def test_the_tutorial_goes_as_it_says(tmp_path: Path) -> None:
 
 def work_until_dead(folder: Path) -> list[str]:
     """Run the tutorial's worker until a job is dead, then stop it as Ctrl-C would; what its handlers printed."""
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "windlass", "worker", "jobs:app"],
-        cwd=folder,
-        env={**os.environ, "WINDLASS_URL": ""},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert worker.stdout is not None
-    said: list[str] = []
-    while not said or "job.dead" not in said[-1]:
-        heard = worker.stdout.readline()
-        assert heard, said
-        said.append(heard.strip())
+    # Apart from the log lines, which other threads may write in the middle of a handler's.
+    printed = folder / "printed.txt"
+    with printed.open("w") as stdout:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "backstay", "worker", "jobs:app"],
+            cwd=folder,
+            env={**os.environ, "BACKSTAY_URL": ""},
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert worker.stderr is not None
+    while "job.dead" not in (line := worker.stderr.readline()):
+        assert line, "the worker ended before a job was dead"
     worker.send_signal(signal.SIGINT)
     worker.communicate(timeout=30)
     assert worker.returncode == 0
-    return [line for line in said if line.startswith("attempt")]
+    return [line for line in printed.read_text().splitlines() if line.startswith("attempt")]
 
 
 @pytest.mark.parametrize("tool", ["draw_states.py", "copy_examples.py", "write_reference.py"])
@@ -150,17 +153,18 @@ def test_every_error_is_documented() -> None:
     raised = {
         name
         for name, value in vars(errors).items()
-        if inspect.isclass(value) and issubclass(value, errors.WindlassError | errors.EndOfAttempt)
+        if inspect.isclass(value) and issubclass(value, errors.BackstayError | errors.EndOfAttempt)
     }
 
-    assert set(first_column("reference/errors.md")) == raised - {"WindlassError"}
-    assert "`WindlassError`" in page("reference/errors.md")
+    assert set(first_column("reference/errors.md")) == raised - {"BackstayError"}
+    assert "`BackstayError`" in page("reference/errors.md")
 
 
 def test_every_public_name_is_documented() -> None:
-    documented = re.findall(r"^- `(\w+)` \S", page("reference/public.md"), flags=re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)` \| \S", page("reference/public.md"), flags=re.MULTILINE)
 
-    assert sorted(documented) == sorted(windlass.__all__)
+    assert set(backstay.__all__) <= set(documented)
+    assert {name for name in dir(records) if name[0].isupper()} <= set(documented)
 
 
 def test_every_option_of_a_job_is_documented() -> None:
@@ -171,8 +175,8 @@ def test_every_option_of_a_job_is_documented() -> None:
 
 
 def test_every_option_of_a_worker_is_documented() -> None:
-    options = inspect.signature(windlass.Windlass.worker).parameters
-    missing = [name for name in options if name != "self" and f"`{name}`" not in page("guides/workers.md")]
+    options = records.WorkerFields.__annotations__
+    missing = [name for name in options if f"`{name}`" not in page("guides/workers.md")]
 
     assert missing == []
 

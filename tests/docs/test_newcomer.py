@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
     subprocess.run(command, check=True, timeout=300)
-    [built] = folder.glob("windlass-*.whl")
+    [built] = folder.glob("backstay-*.whl")
     return built
 
 
@@ -48,7 +48,7 @@ class Newcomer:
     def type(self, command: str, promised: list[str]) -> None:
         if command.split()[0] in ("export", "source"):
             self.before.append(command)
-        elif command.startswith("windlass worker"):
+        elif command.startswith("backstay worker"):
             self.work(command, promised)
         else:
             printed = self.run(command)
@@ -106,14 +106,14 @@ def steps() -> Iterator[tuple[str, str, list[str]]]:
                 yield "", command, promised
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(600)
 def test_a_newcomer_gets_what_the_tutorial_promises(
     wheel: Path, postgres_server: PrivatePostgres, tmp_path: Path
 ) -> None:
     postgres_server.create_database("shop")
     constraint = tmp_path / "constraint.txt"
-    constraint.write_text(f"windlass @ {wheel.as_uri()}\n")
+    constraint.write_text(f"backstay @ {wheel.as_uri()}\n")
     folder = tmp_path / "shop"
     folder.mkdir()
     # The text says localhost/shop; where the server really listens is the machine's affair.
@@ -139,7 +139,7 @@ def test_a_newcomer_gets_what_the_tutorial_promises(
             newcomer.type(text, promised)
 
     # Nothing of the checkout was used.
-    [place] = newcomer.run("python -c 'import windlass; print(windlass.__file__)'")
+    [place] = newcomer.run("python -c 'import backstay; print(backstay.__file__)'")
     assert place.startswith(str(folder))
-    on_the_server = json.loads("".join(newcomer.run("windlass jobs --json")))
+    on_the_server = json.loads("".join(newcomer.run("backstay jobs --json")))
     assert sorted(job["state"] for job in on_the_server["jobs"]) == ["completed", "dead"]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import windlass.testing
-from windlass.testing import Harness, SyncHarness
+import backstay.testing
+from backstay.testing import Harness, SyncHarness
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 REFERENCE = (DOCS / "reference" / "testing.md").read_text()
@@ -34,7 +34,7 @@ def passed(project: Path, *arguments: str) -> int:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=project,
-        env={**os.environ, "WINDLASS_URL": "", "WINDLASS_TEST_URL": ""},
+        env={**os.environ, "BACKSTAY_URL": "", "BACKSTAY_TEST_URL": ""},
         capture_output=True,
         text=True,
         timeout=100,
@@ -66,10 +66,10 @@ def test_the_failure_that_the_guide_shows_is_the_one_that_is_seen(project: Path)
     (project / "test_failure.py").write_text(
         "import pytest\n"
         "from shop import charge, send_receipt\n"
-        "async def test_it(windlass):\n"
-        "    await windlass.run_job(charge, order=7, cents=100)\n"
+        "async def test_it(backstay):\n"
+        "    await backstay.run_job(charge, order=7, cents=100)\n"
         "    with pytest.raises(AssertionError) as failure:\n"
-        "        await windlass.assert_enqueued(send_receipt.options(delay='5m'), order=8)\n"
+        "        await backstay.assert_enqueued(send_receipt.options(delay='5m'), order=8)\n"
         f"    assert f'AssertionError: {{failure.value}}\\n' == {shown[1]!r}\n"
     )
 
@@ -82,7 +82,7 @@ def test_every_public_name_is_documented() -> None:
 
     documented = re.findall(r"^- `(\w+)` \S", names[1], flags=re.MULTILINE)
 
-    assert sorted(documented) == sorted(windlass.testing.__all__)
+    assert sorted(documented) == sorted(backstay.testing.__all__)
 
 
 def test_every_method_of_a_harness_is_documented_and_has_its_blocking_twin() -> None:
@@ -103,8 +103,8 @@ def arguments(harness: type, name: str) -> object:
 
 
 def test_every_fixture_is_documented() -> None:
-    import pytest_windlass
+    import pytest_backstay
 
-    fixtures = [name for name in vars(pytest_windlass) if re.fullmatch(r"windlass\w*", name)]
+    fixtures = [name for name in vars(pytest_backstay) if re.fullmatch(r"backstay\w*", name)]
 
-    assert sorted(re.findall(r"^- `(windlass\w*)` ", REFERENCE, flags=re.MULTILINE)) == sorted(fixtures)
+    assert sorted(re.findall(r"^- `(backstay\w*)` ", REFERENCE, flags=re.MULTILINE)) == sorted(fixtures)

@@ -10,35 +10,34 @@ import pytest
 from plan_rows import prepared
 from plans import MODES, STATISTICS, Tables, opened, opened_for_handlers
 
-from windlass import Windlass
-from windlass.testing import PrivatePostgres
-
-EMPTY = "TRUNCATE windlass.jobs, windlass.idempotency_keys CASCADE"
+from backstay import Backstay
+from backstay.testing import PrivatePostgres
+from backstay.testing.database import EMPTY_TABLES
 
 
 @pytest.fixture(scope="session")
 def emptied_url(postgres_server: PrivatePostgres) -> Iterator[str]:
-    """A database on PostgreSQL that every test leaves without jobs."""
+    """A database on PostgreSQL that tests empty before they begin; none may trust what the one before it left."""
     postgres_server.create_database("emptied")
     yield postgres_server.url("emptied")
     postgres_server.drop_database("emptied")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def empty_app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Windlass]:
+async def empty_app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backstay]:
     """An application without jobs, on each of the databases."""
     if request.param == "sqlite":
-        application = Windlass(f"sqlite:///{tmp_path / 'jobs.db'}")
+        application = Backstay(f"sqlite:///{tmp_path / 'jobs.db'}")
         yield application
         await application.close()
         return
-    application = Windlass(request.getfixturevalue("emptied_url"))
-    await application.connections.migrate()
+    application = Backstay(request.getfixturevalue("emptied_url"))
+    await application._connections.migrate()
+    connection = await asyncpg.connect(application.url)
+    await connection.execute(EMPTY_TABLES)
+    await connection.close()
     yield application
     await application.close()
-    connection = await asyncpg.connect(application.url)
-    await connection.execute(EMPTY)
-    await connection.close()
 
 
 @pytest.fixture(scope="session")

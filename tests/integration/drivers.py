@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
-from windlass.transaction import finished
+from backstay.attempt.transaction import finished
 
 Opened = AbstractAsyncContextManager[Any]
 

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 from plans import DAY, HOUR, MINUTE, STATISTICS
 
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.stores.postgres import Driver
-from windlass.testing import PrivatePostgres
+from backstay.composition.connect import open_database
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.postgres import Driver
+from backstay.testing import PrivatePostgres
 
 RUNNING = 1000
 """How many jobs run: what looks for overrun ones must look at each of them."""
@@ -31,7 +31,7 @@ SOME = 20_000
 KEYS = 2000
 
 FILL = """
-INSERT INTO windlass.jobs (
+INSERT INTO backstay.jobs (
     id, kind, queue, state, reason, priority, run_at, turn, lease_epoch, lease_expires_at, heartbeat_at, lease,
     timeout, worker, claim_id, created_at, updated_at, started_at, finished_at, args, attempt, max_attempts, run,
     expires_at, deadline, tenant, parked_for, order_key
@@ -103,10 +103,10 @@ def crowd() -> list[Rows]:
     ]
 
 
-NUMBERED = "(SELECT id, row_number() OVER (ORDER BY id) AS n FROM windlass.jobs WHERE state = '{state}')"
+NUMBERED = "(SELECT id, row_number() OVER (ORDER BY id) AS n FROM backstay.jobs WHERE state = '{state}')"
 
 SCHEDULES = f"""
-INSERT INTO windlass.schedules (
+INSERT INTO backstay.schedules (
     id, name, kind, source, definition, declared_by, is_active, next_fire_at, tzdata, created_at, updated_at
 )
 SELECT
@@ -115,7 +115,7 @@ SELECT
 FROM generate_series(1, {KEYS}) AS n
 """
 FIRES = """
-INSERT INTO windlass.fires (
+INSERT INTO backstay.fires (
     schedule_id, fire_time, reference_time, trigger_source, status, is_open, job_id, created_at, created_by
 )
 SELECT
@@ -125,18 +125,18 @@ FROM {jobs} AS job
 WHERE n <= {count}
 """
 FLOWS = f"""
-INSERT INTO windlass.flows (id, name, created_at)
+INSERT INTO backstay.flows (id, name, created_at)
 SELECT lpad(to_hex(n), 32, '0')::uuid, 'flow ' || n, now()
 FROM generate_series(1, {KEYS}) AS n
 """
 MEMBERS = f"""
-INSERT INTO windlass.flow_jobs (job_id, flow_id)
+INSERT INTO backstay.flow_jobs (job_id, flow_id)
 SELECT id, lpad(to_hex(n % {KEYS} + 1), 32, '0')::uuid
 FROM {{jobs}} AS job
 WHERE n <= {SOME}
 """
 MET = f"""
-INSERT INTO windlass.dependencies (job_id, parent_id, type, verdict, decided_at)
+INSERT INTO backstay.dependencies (job_id, parent_id, type, verdict, decided_at)
 SELECT child.id, parent.id, 'success', 'met', now()
 FROM {NUMBERED.format(state="completed")} AS child
 JOIN {NUMBERED.format(state="completed")} AS parent ON parent.n = child.n - 1
@@ -154,46 +154,72 @@ OVER = [
 ]
 
 WORKERS = """
-INSERT INTO windlass.workers (
+INSERT INTO backstay.workers (
     id, state, host, pid, version, kinds, queues, concurrency, started_at, heartbeat_at
 )
 SELECT 'w' || n, 'alive', 'host', 1, '1', '[]', '[]', 5, now(), now()
 FROM generate_series(0, 19) AS n
 """
 DEAD_LETTERS = f"""
-INSERT INTO windlass.dead_letters (
+INSERT INTO backstay.dead_letters (
     job_id, lease_epoch, kind, queue, reason, fingerprint, attempts, died_at, status, resolution, resolved_by,
     resolved_at
 )
 SELECT
     id, n, kind, queue, 'because', md5(id::text), 1, finished_at,
     CASE n WHEN 0 THEN 'new' ELSE 'resolved' END, 'done', 'ann', now()
-FROM windlass.jobs
+FROM backstay.jobs
 CROSS JOIN generate_series(0, {LETTERS_A_JOB - 1}) AS n
 WHERE state = 'dead'
 """
 # Some of them are over.
 WAITS = f"""
-INSERT INTO windlass.waits (job_id, name, number, position, is_open, waiting_since, times_out_at)
+INSERT INTO backstay.waits (job_id, name, number, position, is_open, waiting_since, times_out_at)
 SELECT id, 'go', 1, 1, TRUE, now(), now() + (n - 500) * interval '1 min'
 FROM {NUMBERED.format(state="held")} AS job
 WHERE n <= {SOME}
 """
+MISFITS = f"""
+INSERT INTO backstay.misfits (job_id, kind, attempt, is_open, times, again_at, gives_up_at)
+SELECT id, 'report', 1, n % 2 = 0, 1, now(), now() + interval '1 day'
+FROM {NUMBERED.format(state="completed")} AS job
+WHERE n <= {SOME}
+"""
+AUDIT = f"""
+INSERT INTO backstay.audit (at, tenant, actor, action)
+SELECT now(), '', 'ann', 'queue.pause'
+FROM generate_series(1, {KEYS}) AS n
+"""
+CHAIN = """
+INSERT INTO backstay.audit_chain (tenant, sequence, audit_id, previous_hash, hash, chained_at)
+SELECT '', row_number() OVER (ORDER BY id), id, 'before', 'after', now()
+FROM backstay.audit
+WHERE tenant = ''
+"""
+OPERATIONS = f"""
+INSERT INTO backstay.operations (
+    id, tenant, name, verb, target, reason, pace, status, started_at, started_by, ended_at, next_at
+)
+SELECT
+    lpad(to_hex(n), 32, '0')::uuid, '', 'o' || n, 'retry', '{{}}', 'mended', 0,
+    CASE n WHEN 1 THEN 'running' ELSE 'completed' END, now(), 'ann', CASE n WHEN 1 THEN NULL ELSE now() END, now()
+FROM generate_series(1, {KEYS}) AS n
+"""
 SIGNALS = f"""
-INSERT INTO windlass.signals (job_id, name, position, key, sent_by, sent_at)
+INSERT INTO backstay.signals (job_id, name, position, key, sent_by, sent_at)
 SELECT id, 'go', 1, 'once', 'ann', now()
 FROM {NUMBERED.format(state="completed")} AS job
 WHERE n <= {SOME}
 """
 TIES = f"""
-INSERT INTO windlass.dependencies (job_id, parent_id, place, type)
+INSERT INTO backstay.dependencies (job_id, parent_id, place, type)
 SELECT child.id, parent.id, '/page', 'data'
 FROM {NUMBERED.format(state="held")} AS child
 JOIN {NUMBERED.format(state="scheduled")} AS parent ON parent.n = child.n
 WHERE child.n <= {SOME}
 """
 LIMITS = f"""
-INSERT INTO windlass.limits (key, most, every, yields, spent_until, next_at)
+INSERT INTO backstay.limits (key, most, every, yields, spent_until, next_at)
 SELECT 'key customer:' || n, 1, interval '0', FALSE, now(), NULL::timestamptz
 FROM generate_series(1, {KEYS}) AS n
 UNION ALL
@@ -201,38 +227,38 @@ SELECT 'rate key host:' || n, 1, interval '1 s', FALSE, now(), now() - interval 
 FROM generate_series(1, {KEYS}) AS n
 """
 PERMITS = """
-INSERT INTO windlass.permits (limit_key, job_id, lease_epoch)
+INSERT INTO backstay.permits (limit_key, job_id, lease_epoch)
 SELECT 'key customer:' || row_number() OVER (ORDER BY id), id, lease_epoch
-FROM windlass.jobs
+FROM backstay.jobs
 WHERE state = 'running'
 """
 # By each of these tables one job in ten thousand is found by what a caller says.
 KEPT = [
     f"""
-    INSERT INTO windlass.idempotency_keys (tenant, key, fingerprint, job_id, expires_at)
+    INSERT INTO backstay.idempotency_keys (tenant, key, fingerprint, job_id, expires_at)
     SELECT '', 'key ' || n, 'print', id, now() + (n - 500) * interval '1 min'
     FROM {NUMBERED.format(state="scheduled")} AS job
     WHERE n <= {SOME}
     """,
     f"""
-    INSERT INTO windlass.unique_windows (tenant, key, window_number, job_id, expires_at)
+    INSERT INTO backstay.unique_windows (tenant, key, window_number, job_id, expires_at)
     SELECT '', 'key ' || n, 1, id, now() + (n - 500) * interval '1 min'
     FROM {NUMBERED.format(state="scheduled")} AS job
     WHERE n <= {SOME}
     """,
     f"""
-    INSERT INTO windlass.debounces (tenant, key, job_id)
+    INSERT INTO backstay.debounces (tenant, key, job_id)
     SELECT '', 'key ' || n, id
     FROM {NUMBERED.format(state="scheduled")} AS job
     WHERE n <= {SOME}
     """,
     f"""
-    INSERT INTO windlass.locks (tenant, id, holder, fence, locked_at, expires_at)
+    INSERT INTO backstay.locks (tenant, id, holder, fence, locked_at, expires_at)
     SELECT '', 'lock ' || n, 'ann', 1, now(), now() + interval '1 hour'
     FROM generate_series(1, {SOME}) AS n
     """,
     f"""
-    INSERT INTO windlass.attempts (
+    INSERT INTO backstay.attempts (
         job_id, lease_epoch, attempt, run, status, started_at, finished_at, duration_ms
     )
     SELECT id, 1, 1, 1, 'failed', now(), now(), 1
@@ -240,26 +266,30 @@ KEPT = [
     WHERE n <= {SOME}
     """,
     f"""
-    INSERT INTO windlass.steps (job_id, name, position, lease_epoch, attempt, run, duration_ms, finished_at)
+    INSERT INTO backstay.steps (job_id, name, position, lease_epoch, attempt, run, duration_ms, finished_at)
     SELECT id, 'fetch', 1, 1, 1, 1, 1, now()
     FROM {NUMBERED.format(state="completed")} AS job
     WHERE n <= {SOME}
     """,
     f"""
-    INSERT INTO windlass.progress (job_id, lease_epoch, current, updated_at)
+    INSERT INTO backstay.progress (job_id, lease_epoch, current, updated_at)
     SELECT id, 1, 1, now()
     FROM {NUMBERED.format(state="completed")} AS job
     WHERE n <= {SOME}
     """,
 ]
 QUOTAS = """
-INSERT INTO windlass.quotas (tenant, queue, most, set_at, set_by, reason)
+INSERT INTO backstay.quotas (tenant, queue, most, set_at, set_by, reason)
 VALUES ('asleep', 'default', 10, now(), 'ann', 'because'), ('', '', 1000000, now(), 'ann', 'because')
 """
 IN_USE = [
     WORKERS,
     DEAD_LETTERS,
     WAITS,
+    MISFITS,
+    AUDIT,
+    CHAIN,
+    OPERATIONS,
     SIGNALS,
     TIES,
     FIRES.format(
@@ -308,10 +338,10 @@ async def _prepare(server: PrivatePostgres, *, finished: int) -> dict[str, str]:
 
 
 async def _leave_statistics_alone(driver: Driver) -> None:
-    tables = await driver.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'windlass'")
+    tables = await driver.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'backstay'")
     await _run(
         driver,
-        (f"ALTER TABLE windlass.{row['tablename']} SET (autovacuum_enabled = off)" for row in tables),
+        (f"ALTER TABLE backstay.{row['tablename']} SET (autovacuum_enabled = off)" for row in tables),
     )
 
 

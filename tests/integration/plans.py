@@ -18,10 +18,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from windlass import Windlass
-from windlass.connect import open_database
-from windlass.stores.postgres import Driver, Postgres
-from windlass.testing import PrivatePostgres
+from backstay import Backstay
+from backstay.composition.connect import open_database
+from backstay.stores.database.postgres import Driver, Postgres
+from backstay.testing import PrivatePostgres
 
 BATCH = 100
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -29,15 +29,26 @@ PLACE = "the place of a row"
 MODES = ("force_generic_plan", "force_custom_plan")
 
 # A row for each kind or worker, or for what an operator has written: to read them all is what is wanted.
-SMALL = {"kinds", "leaders", "overrides", "pauses", "quotas", "routes", "tenant_pauses", "workers"}
+SMALL = {
+    "kinds",
+    "leaders",
+    "listeners",
+    "overrides",
+    "pauses",
+    "quotas",
+    "reports",
+    "routes",
+    "tenant_pauses",
+    "workers",
+}
 
 # What the planner believes, without another fill. An ANALYZE of empty tables leaves no statistics and zero rows.
 FORGET = """
 DELETE FROM pg_statistic
-WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'windlass'::regnamespace)
+WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'backstay'::regnamespace)
 """
-BELIEVE = "UPDATE pg_class SET relpages = 0, reltuples = {rows} WHERE relnamespace = 'windlass'::regnamespace"
-MANY_A_PAGE = "UPDATE pg_class SET reltuples = 100 * reltuples WHERE oid = 'windlass.jobs'::regclass"
+BELIEVE = "UPDATE pg_class SET relpages = 0, reltuples = {rows} WHERE relnamespace = 'backstay'::regnamespace"
+MANY_A_PAGE = "UPDATE pg_class SET reltuples = 100 * reltuples WHERE oid = 'backstay.jobs'::regclass"
 STATISTICS = {
     "fresh": ["ANALYZE"],
     "stale": [FORGET, BELIEVE.format(rows=0)],
@@ -56,7 +67,7 @@ Hot = dict[str, tuple[set[str], int]]
 READ = """
 SELECT relname, seq_scan, COALESCE(idx_tup_fetch, 0) AS fetched
 FROM pg_stat_xact_user_tables
-WHERE schemaname = 'windlass'
+WHERE schemaname = 'backstay'
 """
 
 
@@ -182,7 +193,7 @@ class Tables:
     async def ids(self, state: str, count: int = BATCH, *, where: str = "TRUE") -> list[uuid.UUID]:
         """Some jobs in a state."""
         found = await self.driver.fetch(
-            f"SELECT id FROM windlass.jobs WHERE state = '{state}' AND {where} LIMIT {count}"
+            f"SELECT id FROM backstay.jobs WHERE state = '{state}' AND {where} LIMIT {count}"
         )
         assert len(found) == count
         return [row["id"] for row in found]
@@ -239,10 +250,10 @@ async def opened(server: PrivatePostgres, name: str, *, query: str = "") -> Asyn
 @asynccontextmanager
 async def opened_for_handlers(server: PrivatePostgres, name: str) -> AsyncIterator[Tables]:
     """The database, on a connection as handlers have it: with the server's ordinary settings."""
-    app = Windlass(server.url(name))
-    database = app.connections.database
+    app = Backstay(server.url(name))
+    database = app._connections.database
     assert isinstance(database, Postgres)
-    pool = await app.connections.handler_pool()
+    pool = await app._connections.handler_pool()
     try:
         async with pool.acquire() as driver:
             yield Tables(database, driver)

@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from windlass import (
+from backstay import Backstay, BackstayError
+from backstay.errors import (
     InvalidArguments,
     InvalidBatch,
     InvalidJob,
     InvalidPayload,
     InvalidPolicy,
     UnknownKind,
-    Windlass,
-    WindlassError,
 )
-from windlass.handler import AsyncHandler
+from backstay.handler import AsyncHandler
 
 
 def nested(depth: int) -> list[Any]:
@@ -83,12 +82,12 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.fixture
-def app(empty_app: Windlass) -> Windlass:
+def app(empty_app: Backstay) -> Backstay:
     return empty_app
 
 
 @pytest.fixture
-def take(app: Windlass) -> AsyncHandler[[Any, int], None]:
+def take(app: Backstay) -> AsyncHandler[[Any, int], None]:
     @app.job
     async def take(value: Any, number: int = 1) -> None:
         """Take anything."""
@@ -96,13 +95,13 @@ def take(app: Windlass) -> AsyncHandler[[Any, int], None]:
     return take
 
 
-async def stored(app: Windlass) -> int:
+async def stored(app: Backstay) -> int:
     return sum(count.jobs for count in await app.jobs.counts())
 
 
 @pytest.mark.parametrize(("value", "pointer"), PAYLOADS.values(), ids=PAYLOADS.keys())
 async def test_a_value_that_cannot_be_kept_is_refused_with_its_place(
-    app: Windlass, take: AsyncHandler[[Any, int], None], value: Any, pointer: str
+    app: Backstay, take: AsyncHandler[[Any, int], None], value: Any, pointer: str
 ) -> None:
     with pytest.raises(InvalidPayload) as caught:
         await take.enqueue(value)
@@ -112,7 +111,7 @@ async def test_a_value_that_cannot_be_kept_is_refused_with_its_place(
 
 
 async def test_arguments_of_more_than_a_mebibyte_are_refused(
-    app: Windlass, take: AsyncHandler[[Any, int], None]
+    app: Backstay, take: AsyncHandler[[Any, int], None]
 ) -> None:
     with pytest.raises(InvalidPayload, match="more than the 1,048,576 allowed"):
         await take.enqueue("x" * (1 << 20))
@@ -122,7 +121,7 @@ async def test_arguments_of_more_than_a_mebibyte_are_refused(
 
 @pytest.mark.parametrize(("options", "word"), OPTIONS.values(), ids=OPTIONS.keys())
 async def test_an_option_that_cannot_be_is_refused_by_name(
-    app: Windlass, take: AsyncHandler[[Any, int], None], options: dict[str, Any], word: str
+    app: Backstay, take: AsyncHandler[[Any, int], None], options: dict[str, Any], word: str
 ) -> None:
     with pytest.raises((InvalidJob, InvalidPolicy), match=word):
         await take.options(**options).enqueue(1)
@@ -131,7 +130,7 @@ async def test_an_option_that_cannot_be_is_refused_by_name(
 
 
 async def test_an_argument_of_another_type_is_refused_by_name(
-    app: Windlass, take: AsyncHandler[[Any, int], None]
+    app: Backstay, take: AsyncHandler[[Any, int], None]
 ) -> None:
     with pytest.raises(InvalidArguments) as caught:
         await take.enqueue(1, number="7")  # type: ignore[arg-type]  # the checker sees it, too
@@ -141,7 +140,7 @@ async def test_an_argument_of_another_type_is_refused_by_name(
 
 
 async def test_an_unknown_option_and_an_unknown_argument_are_refused(
-    app: Windlass, take: AsyncHandler[[Any, int], None]
+    app: Backstay, take: AsyncHandler[[Any, int], None]
 ) -> None:
     with pytest.raises(TypeError, match="state"):
         take.options(state="completed")  # type: ignore[call-arg]  # nobody may set a state
@@ -152,7 +151,7 @@ async def test_an_unknown_option_and_an_unknown_argument_are_refused(
 
 
 async def test_one_bad_job_among_ten_thousand_refuses_them_all(
-    app: Windlass, take: AsyncHandler[[Any, int], None]
+    app: Backstay, take: AsyncHandler[[Any, int], None]
 ) -> None:
     """The batch names the bad ones by their place, and nothing of it is stored."""
     calls = [take.args(number) for number in range(10_000)]
@@ -167,7 +166,7 @@ async def test_one_bad_job_among_ten_thousand_refuses_them_all(
 
 
 @pytest.mark.parametrize("kind", ["os.system", "__class__", "take2", "../take"])
-async def test_a_kind_is_looked_up_and_never_imported(app: Windlass, kind: str) -> None:
+async def test_a_kind_is_looked_up_and_never_imported(app: Backstay, kind: str) -> None:
     with pytest.raises(UnknownKind, match="unknown kind"):
         await app.jobs.enqueue_by_name(kind, {})
 
@@ -175,12 +174,12 @@ async def test_a_kind_is_looked_up_and_never_imported(app: Windlass, kind: str) 
 
 
 async def test_both_databases_refuse_in_the_same_words(
-    app: Windlass, take: AsyncHandler[[Any, int], None]
+    app: Backstay, take: AsyncHandler[[Any, int], None]
 ) -> None:
     """What decides is one validator in front of both; none of these words comes from a database."""
     words = []
     for value, _ in PAYLOADS.values():
-        with pytest.raises(WindlassError) as caught:
+        with pytest.raises(BackstayError) as caught:
             await take.enqueue(value)
         words.append(str(caught.value))
 

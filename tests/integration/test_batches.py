@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import typing
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,31 +11,23 @@ from typing import Any
 
 import pytest
 
-from windlass import (
-    Backoff,
-    BatchItem,
-    Hopeless,
-    InvalidArguments,
-    InvalidPolicy,
-    InvalidSettings,
-    State,
-    Windlass,
-)
-from windlass.testing import PrivatePostgres
+from backstay import Backoff, Backstay, BatchItem, Hopeless, State
+from backstay.errors import InvalidArguments, InvalidPolicy, InvalidSettings
+from backstay.testing import PrivatePostgres
 
 SOON = 30
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def app(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Windlass]:
+async def app(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Backstay]:
     url = f"sqlite:///{tmp_path}/jobs.db"
     if request.param == "postgres":
         server: PrivatePostgres = request.getfixturevalue("postgres_server")
         name = f"batches_{abs(hash(str(tmp_path)))}"
         server.create_database(name)
         url = server.url(name)
-    app = Windlass(url, settings={"tick": "500ms"})
-    await app.connections.migrate()
+    app = Backstay(url, settings={"tick": "500ms"})
+    await app._connections.migrate()
     yield app
     await app.close()
 
@@ -45,11 +38,11 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def in_state(app: Windlass, state: State) -> int:
+async def in_state(app: Backstay, state: State) -> int:
     return sum(one.jobs for one in await app.jobs.counts() if one.state is state)
 
 
-async def ended(app: Windlass, number: int, *, state: State = State.COMPLETED) -> None:
+async def ended(app: Backstay, number: int, *, state: State = State.COMPLETED) -> None:
     async def are_there() -> bool:
         return await in_state(app, state) >= number
 
@@ -62,7 +55,7 @@ class Page:
     words: int = 0
 
 
-async def test_jobs_are_handled_together_in_one_slot_and_each_has_its_own_result(app: Windlass) -> None:
+async def test_jobs_are_handled_together_in_one_slot_and_each_has_its_own_result(app: Backstay) -> None:
     sizes: list[int] = []
 
     @app.batch_job(size=40, wait="100ms")
@@ -81,7 +74,7 @@ async def test_jobs_are_handled_together_in_one_slot_and_each_has_its_own_result
     assert [run.attempt for run in await app.jobs.runs(handles[7].id)] == [1]
 
 
-async def test_a_few_jobs_wait_no_longer_than_they_have_to(app: Windlass) -> None:
+async def test_a_few_jobs_wait_no_longer_than_they_have_to(app: Backstay) -> None:
     sizes: list[int] = []
 
     @app.batch_job(size=1000, wait="50ms")
@@ -99,7 +92,7 @@ async def test_a_few_jobs_wait_no_longer_than_they_have_to(app: Windlass) -> Non
     assert sizes == [3, 1]
 
 
-async def test_every_item_can_end_in_its_own_way(app: Windlass) -> None:
+async def test_every_item_can_end_in_its_own_way(app: Backstay) -> None:
     @app.batch_job(size=10, wait="200ms", max_attempts=2)
     async def deliver(items: list[BatchItem[str]]) -> None:
         for item in items:
@@ -135,7 +128,7 @@ async def test_every_item_can_end_in_its_own_way(app: Windlass) -> None:
 
 
 async def test_an_error_of_the_handler_is_that_of_all_without_an_ending_and_they_are_tried_alone(
-    app: Windlass,
+    app: Backstay,
 ) -> None:
     seen: list[list[int]] = []
 
@@ -156,7 +149,7 @@ async def test_an_error_of_the_handler_is_that_of_all_without_an_ending_and_they
     assert sorted(seen[1:]) == [[2], [2], [3]]
 
 
-async def test_a_time_limit_ends_the_batch_and_what_was_done_stays_done(app: Windlass) -> None:
+async def test_a_time_limit_ends_the_batch_and_what_was_done_stays_done(app: Backstay) -> None:
     @app.batch_job(size=3, wait="200ms", timeout="300ms", max_attempts=1)
     async def slow(items: list[BatchItem[int]]) -> None:
         items[0].complete("in time")
@@ -171,7 +164,7 @@ async def test_a_time_limit_ends_the_batch_and_what_was_done_stays_done(app: Win
     assert {letter.error["type"] for letter in dead if letter.error} == {"TimeoutError"}
 
 
-async def test_cancelling_one_job_leaves_the_others_alone(app: Windlass) -> None:
+async def test_cancelling_one_job_leaves_the_others_alone(app: Backstay) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     @app.batch_job(size=3, wait="200ms")
@@ -198,7 +191,7 @@ async def test_cancelling_one_job_leaves_the_others_alone(app: Windlass) -> None
         await ended(app, 1, state=State.CANCELLED)
 
 
-async def test_a_worker_that_stops_gives_back_those_that_wait_for_company(app: Windlass) -> None:
+async def test_a_worker_that_stops_gives_back_those_that_wait_for_company(app: Backstay) -> None:
     @app.batch_job(size=50, wait="60s")
     async def index(items: list[BatchItem[int]]) -> None: ...
 
@@ -214,23 +207,23 @@ async def test_a_worker_that_stops_gives_back_those_that_wait_for_company(app: W
     assert [(job.state, job.attempt) for job in jobs] == [(State.AVAILABLE, 0)] * 3
 
 
-async def test_arguments_that_no_longer_fit_fail_their_job_alone(app: Windlass) -> None:
+async def test_arguments_that_no_longer_fit_hold_their_job_alone(app: Backstay) -> None:
     @app.batch_job(size=2, wait="200ms", kind="index")
     async def index(items: list[BatchItem[int]]) -> None:
         for item in items:
             item.complete(item.value)
 
     await index.enqueue(1)
-    other = Windlass(app.url)
+    other = Backstay(app.url)
     other.declare("index")
     await other.jobs.enqueue_by_name("index", {"item": "one"})
     await other.close()
     async with app.working():
         await ended(app, 1)
-        await ended(app, 1, state=State.DEAD)
+        await ended(app, 1, state=State.HELD)
 
 
-async def test_other_jobs_run_beside_a_batch(app: Windlass) -> None:
+async def test_other_jobs_run_beside_a_batch(app: Backstay) -> None:
     @app.batch_job(size=10, wait="10s")
     async def index(items: list[BatchItem[int]]) -> None: ...
 
@@ -244,12 +237,18 @@ async def test_other_jobs_run_beside_a_batch(app: Windlass) -> None:
 
 
 def test_what_cannot_be_a_batch_handler_is_refused_where_it_is_written(tmp_path: Any) -> None:
-    app = Windlass(f"sqlite:///{tmp_path}/jobs.db")
+    app = Backstay(f"sqlite:///{tmp_path}/jobs.db")
 
     with pytest.raises(InvalidSettings, match="exactly one parameter, annotated list"):
 
         @app.batch_job(size=2)  # type: ignore[arg-type]  # that is the point
         async def wrong(items: list[int]) -> None: ...
+
+    with pytest.raises(InvalidSettings, match="exactly one parameter, annotated list"):
+
+        @app.batch_job(size=10)
+        def of_anything(items: typing.List) -> None:  # type: ignore[type-arg]  # noqa: UP006  # what is refused
+            pass
 
     with pytest.raises(InvalidSettings, match="1 to 1,000 jobs"):
 
@@ -262,7 +261,7 @@ def test_what_cannot_be_a_batch_handler_is_refused_where_it_is_written(tmp_path:
         async def patient(items: list[BatchItem[int]]) -> None: ...
 
 
-async def test_a_wrong_value_is_refused_when_it_is_enqueued(app: Windlass) -> None:
+async def test_a_wrong_value_is_refused_when_it_is_enqueued(app: Backstay) -> None:
     @app.batch_job(size=2)
     async def index(items: list[BatchItem[Page]]) -> None: ...
 
@@ -270,7 +269,7 @@ async def test_a_wrong_value_is_refused_when_it_is_enqueued(app: Windlass) -> No
         await index.enqueue({"url": 7})  # type: ignore[arg-type]  # that is the point
 
 
-async def test_items_can_be_made_by_hand_to_try_a_handler(app: Windlass) -> None:
+async def test_items_can_be_made_by_hand_to_try_a_handler(app: Backstay) -> None:
     @app.batch_job(size=2)
     async def double(items: list[BatchItem[int]]) -> None:
         for item in items:

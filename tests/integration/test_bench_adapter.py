@@ -13,7 +13,7 @@ from bench.install import install
 from bench.session import ContestantFailed, Session
 from bench.workloads import Scale
 
-from windlass.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres
 
 SMALL = Scale(seconds=0.05, callers=5, latency_jobs=5, latency_seconds=5, patience=60)
 ON_SQLITE = next(contestant for contestant in OURS if contestant.store == "sqlite")
@@ -47,7 +47,7 @@ def test_the_bare_loop_does_what_it_is_a_limit_of(bare_session: Session) -> None
 
 
 def test_an_adapter_says_what_it_is_and_what_it_can(session: Session) -> None:
-    assert {"windlass", "python"} <= set(session.about["versions"])
+    assert {"backstay", "python"} <= set(session.about["versions"])
     assert (session.about["bulk"], session.about["results"], session.about["counts"]) == (True, True, True)
 
 
@@ -91,5 +91,5 @@ def test_an_idle_worker_is_measured_by_its_share_and_by_its_largest_process(sess
 
 
 def test_an_adapter_that_fails_is_told_with_its_last_words(session: Session) -> None:
-    with pytest.raises(ContestantFailed, match=r"windlass sqlite ended at 'fill'.*KeyError: 'unheard-of'"):
+    with pytest.raises(ContestantFailed, match=r"backstay sqlite ended at 'fill'.*KeyError: 'unheard-of'"):
         session.ask("fill", jobs=1, variant="unheard-of")

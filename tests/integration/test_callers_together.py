@@ -10,42 +10,42 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from windlass import Windlass
-from windlass.client.coalescer import MANY, Coalescer
-from windlass.errors import OutcomeUnknown
-from windlass.job import JobId, NewJob
-from windlass.testing import PrivatePostgres
+from backstay import Backstay
+from backstay.client.enqueue.coalescer import MANY, Coalescer
+from backstay.errors import OutcomeUnknown
+from backstay.model.job import JobId, NewJob
+from backstay.testing import PrivatePostgres
 
 DATABASE = "callers_together"
 
 
 @pytest.fixture
-async def app(postgres_server: PrivatePostgres) -> AsyncIterator[Windlass]:
+async def app(postgres_server: PrivatePostgres) -> AsyncIterator[Backstay]:
     postgres_server.drop_database(DATABASE)
     postgres_server.create_database(DATABASE)
-    app = Windlass(postgres_server.url(DATABASE))
+    app = Backstay(postgres_server.url(DATABASE))
     app.declare("note")
-    await app.connections.migrate()
+    await app._connections.migrate()
     yield app
     await app.close()
 
 
-async def enqueue(app: Windlass, n: int) -> None:
+async def enqueue(app: Backstay, n: int) -> None:
     await app.jobs.enqueue_by_name("note", {"n": n})
 
 
 @asynccontextmanager
-async def nobody_can_store(app: Windlass) -> AsyncIterator[None]:
+async def nobody_can_store(app: Backstay) -> AsyncIterator[None]:
     connection = await asyncpg.connect(app.url)
     async with connection.transaction():
-        await connection.execute("LOCK TABLE windlass.jobs IN EXCLUSIVE MODE")
+        await connection.execute("LOCK TABLE backstay.jobs IN EXCLUSIVE MODE")
         yield
     await connection.close()
 
 
-async def stored(app: Windlass) -> list[int]:
+async def stored(app: Backstay) -> list[int]:
     connection = await asyncpg.connect(app.url)
-    numbers = await connection.fetch("SELECT (args ->> 'n')::int AS n FROM windlass.jobs ORDER BY n")
+    numbers = await connection.fetch("SELECT (args ->> 'n')::int AS n FROM backstay.jobs ORDER BY n")
     await connection.close()
     return [row["n"] for row in numbers]
 
@@ -56,7 +56,7 @@ async def started(*tasks: asyncio.Task[None]) -> None:
     assert not any(task.done() for task in tasks)
 
 
-async def test_who_comes_while_one_is_stored_waits_and_is_stored_next(app: Windlass) -> None:
+async def test_who_comes_while_one_is_stored_waits_and_is_stored_next(app: Backstay) -> None:
     await enqueue(app, 0)
     async with nobody_can_store(app):
         callers = [asyncio.create_task(enqueue(app, n)) for n in range(1, 20)]
@@ -67,7 +67,7 @@ async def test_who_comes_while_one_is_stored_waits_and_is_stored_next(app: Windl
     assert await stored(app) == list(range(20))
 
 
-async def test_a_cancelled_caller_hears_what_is_not_known_and_holds_nobody_up(app: Windlass) -> None:
+async def test_a_cancelled_caller_hears_what_is_not_known_and_holds_nobody_up(app: Backstay) -> None:
     causes: dict[int, BaseException | None] = {}
 
     async def noting(n: int) -> None:
@@ -167,9 +167,9 @@ async def test_two_groups_of_callers_are_stored_in_turns() -> None:
     assert sizes.count(50) > 20
 
 
-async def test_closing_waits_for_the_one_that_is_being_stored(app: Windlass) -> None:
+async def test_closing_waits_for_the_one_that_is_being_stored(app: Backstay) -> None:
     await enqueue(app, 0)
-    coalescer = app.here().client.jobs.coalescer
+    coalescer = app._here().client.enqueuer.coalescer
     for first, second in ((1, 2), (3, 4)):
         async with nobody_can_store(app):
             callers = [asyncio.create_task(enqueue(app, n)) for n in (first, second)]

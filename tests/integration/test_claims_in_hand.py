@@ -11,24 +11,26 @@ from typing import Any
 
 import pytest
 
-from windlass import Context, Windlass
-from windlass.classify import Rules
-from windlass.connect import open_database, stores_on
-from windlass.env import Env
-from windlass.job import Claim, NewStep, Progress
-from windlass.outcome import Complete, Outcome, Released
-from windlass.records import Renewed
-from windlass.stores.contract import Claims
-from windlass.stores.migrate import migrate
-from windlass.testing.clock import FrozenClock
-from windlass.testing.contract.support import LEASE, Store
-from windlass.worker.batches import take_batch
-from windlass.worker.desk import Services
-from windlass.worker.heartbeat import Heartbeat
-from windlass.worker.notebook import Notebook
-from windlass.worker.runner import Runner
+from backstay import Backstay, Context
+from backstay.client.decider import Decider
+from backstay.client.effective_policy import Numbers
+from backstay.composition.connect import open_database, stores_on
+from backstay.model.classify import ErrorRules
+from backstay.model.job import Claim, NewStep, Progress
+from backstay.model.outcome import Complete, Outcome, Released
+from backstay.model.records import Renewed
+from backstay.runtime.env import Env
+from backstay.stores.contract import Claims
+from backstay.stores.database.migrate import migrate
+from backstay.testing.clock import FrozenClock
+from backstay.testing.contract.support import LEASE, Store
+from backstay.worker.batches import take_batch
+from backstay.worker.heartbeat import Heartbeat
+from backstay.worker.run.local_backend import Services
+from backstay.worker.run.runner import Runner
+from backstay.worker.step_writer import Notebook
 
-app = Windlass("sqlite://:memory:")
+app = Backstay("sqlite://:memory:")
 
 
 @app.job
@@ -61,15 +63,18 @@ class Hand:
             notebook=self.notebook,
             completions=lambda: pytest.fail("no handler here opens a transaction"),
             transaction_limit=lambda _: timedelta(seconds=2),
+            decider=Decider(app._registry, Numbers(app._builder, self.emit), Env()),
+            rules=ErrorRules(),
+            home="",
             result_limit=1000,
             emit=self.emit,
             env=Env(),
         )
         self.runner = Runner(
-            app.registry,
+            app._registry,
             slots=self.slots,
             finish=lambda claim, outcome: self.finished.append((claim, outcome)),
-            rules=Rules(),
+            rules=ErrorRules(),
             services=services,
             result_limit=1000,
             env=Env(),
@@ -157,7 +162,7 @@ async def test_an_older_claim_that_still_waits_for_a_slot_is_dropped(store: Stor
     await until(lambda: hand.runner.counts() == (1, 1))
 
     store.later(LEASE * 2)
-    await store.rescue()
+    await store.rescue(again=True)
     again = {claim.id: claim for claim in await store.claim(suspects=2)}[waiting.id]
     lost = hand.start(again)
 

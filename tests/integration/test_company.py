@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from windlass import Windlass
-from windlass.worker.worker import Worker
+from backstay import Backstay
+from backstay.worker.worker import Worker
 
 
 def reckons_with_others(worker: Worker) -> bool:
@@ -20,7 +20,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_worker_knows_whether_others_take_from_its_lines(empty_app: Windlass) -> None:
+async def test_a_worker_knows_whether_others_take_from_its_lines(empty_app: Backstay) -> None:
     app = empty_app
 
     @app.job

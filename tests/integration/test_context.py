@@ -14,29 +14,21 @@ from typing import Any
 import asyncpg
 import pytest
 
-from windlass import (
-    Backoff,
-    Context,
-    InvalidPayload,
-    InvalidStep,
-    LeaseUncertain,
-    Progress,
-    State,
-    SyncOnLoop,
-    Windlass,
-)
-from windlass.connect import open_database, stores_on
-from windlass.job import NewStep
-from windlass.outcome import Fail
-from windlass.stores.migrate import migrate
-from windlass.testing import FrozenClock, Harness, PrivatePostgres, harness
-from windlass.testing.contract.support import Store
-from windlass.testing.moving import IN_MEMORY
-from windlass.worker import desk
+from backstay import Backoff, Backstay, Context, State
+from backstay.composition.connect import open_database, stores_on
+from backstay.errors import InvalidPayload, InvalidStep, LeaseUncertain, SyncOnLoop
+from backstay.model.job import NewStep
+from backstay.model.outcome import Fail
+from backstay.records import Progress
+from backstay.stores.database.migrate import migrate
+from backstay.testing import FrozenClock, Harness, PrivatePostgres, harness
+from backstay.testing.contract.support import Store
+from backstay.testing.database import IN_MEMORY
+from backstay.worker.run import local_backend as desk
 
 told: list[tuple[str, dict[str, Any]]] = []
 did: list[str] = []
-app = Windlass("sqlite:////nowhere/windlass.db", emit=lambda event, /, **facts: told.append((event, facts)))
+app = Backstay("sqlite:////nowhere/backstay.db", emit=lambda event, /, **facts: told.append((event, facts)))
 twice = app.job(max_attempts=2, backoff=Backoff.fixed("1s"))
 
 
@@ -69,7 +61,7 @@ def test_database(postgres_server: PrivatePostgres) -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def windlass(request: pytest.FixtureRequest) -> Iterator[Harness]:
+def backstay(request: pytest.FixtureRequest) -> Iterator[Harness]:
     url = IN_MEMORY if request.param == "sqlite" else request.getfixturevalue("test_database")
     did.clear()
     told.clear()
@@ -89,10 +81,10 @@ async def bill(ctx: Context, number: int) -> int:
     return sum_of_both
 
 
-async def test_a_retry_gets_the_results_of_finished_steps_in_their_types(windlass: Harness) -> None:
+async def test_a_retry_gets_the_results_of_finished_steps_in_their_types(backstay: Harness) -> None:
     handle = await bill.enqueue(number=3)
 
-    drained = await windlass.drain(with_scheduled=True)
+    drained = await backstay.drain(with_scheduled=True)
 
     assert (drained.retrying, drained.completed) == (1, 1)
     assert await handle.result() == 7
@@ -119,11 +111,11 @@ async def render(ctx: Context) -> dict[str, int]:
     return counts
 
 
-async def test_what_a_handler_repeats_or_skips_itself_costs_no_attempt(windlass: Harness) -> None:
+async def test_what_a_handler_repeats_or_skips_itself_costs_no_attempt(backstay: Harness) -> None:
     """ENG-061 and ENG-062."""
     handle = await render.enqueue()
 
-    await windlass.drain()
+    await backstay.drain()
 
     job = await app.jobs.get(handle.id)
     assert did == ["fail", "again", "total"]
@@ -131,8 +123,8 @@ async def test_what_a_handler_repeats_or_skips_itself_costs_no_attempt(windlass:
     assert await app.jobs.attempts(handle.id) == []
 
 
-async def test_an_error_tells_in_which_step_it_came_about(windlass: Harness) -> None:
-    ran = await windlass.try_job(bill, number=3)
+async def test_an_error_tells_in_which_step_it_came_about(backstay: Harness) -> None:
+    ran = await backstay.try_job(bill, number=3)
 
     assert isinstance(ran.outcome, Fail)
     assert ran.outcome.error.context == {"step": "send"}
@@ -145,8 +137,8 @@ async def stuck(ctx: Context) -> None:
     await ctx.step("wait", asyncio.Event().wait)
 
 
-async def test_a_timeout_tells_in_which_step_the_time_ran_out(windlass: Harness) -> None:
-    ran = await windlass.try_job(stuck)
+async def test_a_timeout_tells_in_which_step_the_time_ran_out(backstay: Harness) -> None:
+    ran = await backstay.try_job(stuck)
 
     assert isinstance(ran.outcome, Fail)
     assert (ran.outcome.timed_out, ran.outcome.error.context) == (True, {"step": "wait"})
@@ -160,10 +152,10 @@ def bill_in_thread(ctx: Context, number: int) -> int:
     return found
 
 
-async def test_a_handler_in_a_thread_has_steps_as_well(windlass: Harness) -> None:
+async def test_a_handler_in_a_thread_has_steps_as_well(backstay: Harness) -> None:
     handle = await bill_in_thread.enqueue(number=3)
 
-    await windlass.drain(with_scheduled=True)
+    await backstay.drain(with_scheduled=True)
 
     assert await handle.result() == 3
     assert did == ["total", "fail"]
@@ -214,17 +206,17 @@ def unknown() -> Missing:  # type: ignore[name-defined]  # noqa: F821 -- what th
         ("a value", "step 'total': int is no function: hand in a function and what it takes"),
     ],
 )
-async def test_a_step_that_can_never_work_makes_its_job_dead(windlass: Harness, how: str, says: str) -> None:
-    ran = await windlass.try_job(misuse, how=how)
+async def test_a_step_that_can_never_work_makes_its_job_dead(backstay: Harness, how: str, says: str) -> None:
+    ran = await backstay.try_job(misuse, how=how)
 
     assert isinstance(ran.error, InvalidStep)
     assert says in str(ran.error)
     assert ran.job.state is State.DEAD
 
 
-async def test_a_blocking_step_is_refused_on_the_event_loop(windlass: Harness) -> None:
+async def test_a_blocking_step_is_refused_on_the_event_loop(backstay: Harness) -> None:
     with pytest.raises(SyncOnLoop, match=r"ctx\.step_sync would block"):
-        await windlass.run_job(misuse, how="blocking")
+        await backstay.run_job(misuse, how="blocking")
 
 
 @app.job
@@ -237,11 +229,11 @@ def blocks_on_async(ctx: Context) -> None:
     ctx.step_sync("fetch", fetch, 1)
 
 
-async def test_steps_of_the_wrong_colour_are_refused_with_advice(windlass: Harness) -> None:
+async def test_steps_of_the_wrong_colour_are_refused_with_advice(backstay: Harness) -> None:
     with pytest.raises(InvalidStep, match=r"use 'ctx\.step_sync\(…\)'"):
-        await windlass.run_job(awaits_nothing)
+        await backstay.run_job(awaits_nothing)
     with pytest.raises(InvalidStep, match=r"use 'await ctx\.step\(…\)'"):
-        await windlass.run_job(blocks_on_async)
+        await backstay.run_job(blocks_on_async)
 
 
 @app.job
@@ -253,14 +245,14 @@ def count_quickly(ctx: Context, seconds: float) -> int:
     return calls
 
 
-async def test_a_flood_of_progress_is_written_once_a_second_and_at_the_end(windlass: Harness) -> None:
-    ran = await windlass.try_job(count_quickly, seconds=1.2)
+async def test_a_flood_of_progress_is_written_once_a_second_and_at_the_end(backstay: Harness) -> None:
+    ran = await backstay.try_job(count_quickly, seconds=1.2)
 
     writes = [facts for event, facts in told if event == "job.progressed"]
     assert ran.result > 1000
     assert len(writes) <= 4
     assert ran.job.progress == Progress(
-        ran.result, 1_000_000_000, f"call {ran.result}", updated_at=windlass.now
+        ran.result, 1_000_000_000, f"call {ran.result}", updated_at=backstay.now
     )
 
 
@@ -270,8 +262,8 @@ async def one_word(ctx: Context, current: Any, total: Any = None) -> None:
     raise ValueError("ended at once")
 
 
-async def test_the_last_progress_is_written_also_when_the_handler_fails_at_once(windlass: Harness) -> None:
-    ran = await windlass.try_job(one_word, current=1, total=3)
+async def test_the_last_progress_is_written_also_when_the_handler_fails_at_once(backstay: Harness) -> None:
+    ran = await backstay.try_job(one_word, current=1, total=3)
 
     assert ran.job.progress is not None
     assert (ran.job.progress.current, ran.job.progress.total) == (1, 3)
@@ -279,9 +271,9 @@ async def test_the_last_progress_is_written_also_when_the_handler_fails_at_once(
 
 
 @pytest.mark.parametrize(("current", "total"), [(-1, None), (None, 3), (1, 0), ("1", 2), (True, None)])
-async def test_progress_that_is_no_count_is_refused(windlass: Harness, current: Any, total: Any) -> None:
+async def test_progress_that_is_no_count_is_refused(backstay: Harness, current: Any, total: Any) -> None:
     with pytest.raises(InvalidPayload, match="progress: "):
-        await windlass.run_job(one_word, current=current, total=total)
+        await backstay.run_job(one_word, current=current, total=total)
 
 
 @app.job
@@ -289,14 +281,14 @@ async def look_at_the_clock(ctx: Context, reference_time: datetime | None = None
     return [ctx.now, ctx.now]
 
 
-async def test_now_is_the_reference_time_of_the_job_or_the_time_of_the_run(windlass: Harness) -> None:
+async def test_now_is_the_reference_time_of_the_job_or_the_time_of_the_run(backstay: Harness) -> None:
     """ENG-080."""
     given = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
-    assert await windlass.run_job(look_at_the_clock) == [windlass.now] * 2
-    assert await windlass.run_job(look_at_the_clock, reference_time=given) == [given] * 2
+    assert await backstay.run_job(look_at_the_clock) == [backstay.now] * 2
+    assert await backstay.run_job(look_at_the_clock, reference_time=given) == [given] * 2
     with pytest.raises(InvalidPayload, match="without a time zone at /reference_time"):
-        await windlass.run_job(look_at_the_clock, reference_time=datetime(2026, 5, 1))  # noqa: DTZ001 -- the case
+        await backstay.run_job(look_at_the_clock, reference_time=datetime(2026, 5, 1))  # noqa: DTZ001 -- the case
 
 
 @app.job
@@ -304,10 +296,10 @@ async def write_a_line(ctx: Context) -> None:
     ctx.log.warning("page.skipped", page=7, name="a name that records have, too")
 
 
-async def test_a_line_of_the_log_carries_the_job(windlass: Harness, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "windlass.job")
+async def test_a_line_of_the_log_carries_the_job(backstay: Harness, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "backstay.job")
 
-    ran = await windlass.try_job(write_a_line)
+    ran = await backstay.try_job(write_a_line)
 
     facts = {
         name: vars(caplog.records[0]).get(name) for name in ("job_id", "kind", "attempt", "page", "name_")
@@ -329,13 +321,13 @@ async def rely_on_the_lease(ctx: Context) -> int:
 
 
 async def test_a_lease_is_relied_upon_until_it_was_not_renewed_for_long(
-    windlass: Harness, monkeypatch: pytest.MonkeyPatch
+    backstay: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert await windlass.run_job(rely_on_the_lease) == 1
+    assert await backstay.run_job(rely_on_the_lease) == 1
 
     monkeypatch.setattr(desk, "UNCERTAIN_AFTER", 0)
     with pytest.raises(LeaseUncertain, match="another worker may take the job"):
-        await windlass.run_job(rely_on_the_lease)
+        await backstay.run_job(rely_on_the_lease)
 
 
 async def test_a_context_that_nobody_runs_still_runs_steps() -> None:
@@ -356,7 +348,7 @@ async def test_nobody_can_take_a_job_over_while_its_step_is_saved(test_database:
     claim = await store.claimed()
     rival = await asyncpg.connect(test_database)
     async with rival.transaction():
-        await rival.execute("UPDATE windlass.jobs SET lease_epoch = lease_epoch + 2 WHERE id = $1", claim.id)
+        await rival.execute("UPDATE backstay.jobs SET lease_epoch = lease_epoch + 2 WHERE id = $1", claim.id)
         saving = asyncio.create_task(store.stores.steps.save([(claim, NewStep("fetch", 1, "1", 0))]))
         while not await rival.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
             assert not saving.done()

@@ -11,13 +11,16 @@ from urllib.parse import urlsplit
 import django
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.apps import apps
 from django.conf import settings
 from django.db import connection, connections, transaction
 
-from windlass import FieldRefused, JobFilter, Windlass
-from windlass.errors import IdempotencyMismatch, InvalidSettings, StoreError, WrongDatabase
-from windlass.integrations.django import database_url
-from windlass.testing import PrivatePostgres
+from backstay import Backoff, Backstay
+from backstay.errors import FieldRefused, IdempotencyMismatch, InvalidSettings, StoreError, WrongDatabase
+from backstay.integrations.django import database_url, setup
+from backstay.integrations.django.management.commands.backstay import Command
+from backstay.records import JobFilter
+from backstay.testing import PrivatePostgres
 
 
 class Change(Exception):
@@ -63,7 +66,7 @@ class Site:
 
     def __init__(self, alias: str, other: str) -> None:
         self.alias, self.other = alias, other
-        self.app = Windlass(database_url(alias))
+        self.app = Backstay(database_url(alias))
         self.noted: asyncio.Queue[int] = asyncio.Queue()
         self.note = self.app.job(kind="note")(self._note)
 
@@ -81,13 +84,13 @@ def site(request: pytest.FixtureRequest, configured: None) -> Iterator[Site]:
     yield site
     with connections[site.alias].cursor() as cursor:
         for table in ("jobs", "idempotency_keys"):
-            cursor.execute(f"DELETE FROM windlass{'.' if site.alias == 'default' else '_'}{table}")
+            cursor.execute(f"DELETE FROM backstay{'.' if site.alias == 'default' else '_'}{table}")
     connections.close_all()
     site.app.close_sync()
 
 
-async def migrated(app: Windlass) -> None:
-    await app.connections.migrate()
+async def migrated(app: Backstay) -> None:
+    await app._connections.migrate()
     await app.promoted.migrate()
     await app.close()
 
@@ -191,7 +194,7 @@ def test_a_connection_to_another_database_is_refused_by_name(site: Site) -> None
 
 
 def test_the_default_connection_can_be_handed_in_as_django_names_it(configured: None) -> None:
-    app = Windlass(database_url())
+    app = Backstay(database_url())
     note = app.job(kind="note")(lambda number: None)
     asyncio.run(migrated(app))
 
@@ -300,3 +303,56 @@ def test_a_database_in_memory_is_refused(configured: None, monkeypatch: pytest.M
 
     with pytest.raises(InvalidSettings, match="no second connection can open"):
         database_url("file")
+
+
+@pytest.mark.parametrize("site", [("default", "other")], ids=["postgresql"], indirect=True)
+async def test_a_lost_connection_costs_one_attempt_and_no_later_job(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in a project that keeps its connections; otherwise every handler has a new one.
+    monkeypatch.setitem(connections[site.alias].settings_dict, "CONN_MAX_AGE", None)
+    used: list[Any] = []
+
+    @site.app.job(max_attempts=2, backoff=Backoff.fixed("10ms"))
+    def ask() -> None:
+        own = connections[site.alias]
+        with own.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        used.append(own.connection)
+
+    @site.app.job
+    def cut() -> None:
+        used[-1].close()  # as a server does that is started again
+
+    @site.app.job
+    def leave() -> None:
+        connections[site.alias].close()
+
+    async with site.app.working(concurrency=1):
+        await (await ask.enqueue()).result(timeout=60)
+        await (await cut.enqueue()).result(timeout=60)
+        jobs = [await ask.enqueue() for _ in range(3)]
+        for job in jobs:
+            await job.result(timeout=60)
+        await (await leave.enqueue()).result(timeout=60)
+
+    attempts = [(await site.app.jobs.get(job.id)).attempt for job in jobs]
+    assert sum(attempts) <= 4
+    await site.app.close()
+
+
+def test_django_is_set_up_once_whoever_imports_the_jobs_first(configured: None) -> None:
+    setup()
+    apps.ready, apps.loading = False, True
+    try:
+        setup()
+    finally:
+        apps.ready, apps.loading = True, False
+
+
+def test_every_command_is_there_in_manage_py(configured: None, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        Command().run_from_argv(["manage.py", "backstay", "--help"])
+
+    assert left.value.code == 0
+    assert "worker" in capsys.readouterr().out

@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from windlass import Windlass
-from windlass.client.diagnosis import Facts, Finding, Severity, Surroundings, diagnose
-from windlass.client.doctor import Doctor
-from windlass.client.wording import spoken
-from windlass.connect import open_database, stores_on
-from windlass.errors import JobNotFound
-from windlass.job import JobId
-from windlass.records import Engine, Health, KindRecord, OpenTransaction, TableHealth, Vitals
-from windlass.stores.database import Database
-from windlass.stores.migrate import migrate
-from windlass.stores.postgres import Postgres
-from windlass.stores.sqlite import Sqlite
-from windlass.testing import PrivatePostgres
-from windlass.testing.clock import NOON, FrozenClock
-from windlass.testing.contract.support import HOUR, LEASE, MINUTE, SECOND, Store
-from windlass.wakeups.sqlite import SqliteWakeups
+from backstay import Backstay
+from backstay.client.doctor.diagnosis import Facts, Finding, Severity, Surroundings, diagnose
+from backstay.client.doctor.doctor import Doctor
+from backstay.client.doctor.link_findings import unverified_link
+from backstay.composition.connect import open_database, stores_on
+from backstay.errors import JobNotFound
+from backstay.model.job import JobId
+from backstay.model.records import Engine, Health, KindRecord, OpenTransaction, TableHealth, Vitals
+from backstay.stores.database.interface import Database
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.postgres import Postgres
+from backstay.stores.database.sqlite import Sqlite
+from backstay.testing import PrivatePostgres
+from backstay.testing.clock import NOON, FrozenClock
+from backstay.testing.contract.support import HOUR, LEASE, MINUTE, SECOND, Store
+from backstay.wakeups.sqlite import SqliteWakeups
 
 numbers = itertools.count(1)
 
@@ -227,7 +227,7 @@ async def test_each_bug_of_the_audit_is_found_and_named(
     is_postgres = isinstance(database, Postgres)
     # The tables refuse such rows, unless somebody took their rules away.
     allow = (
-        "ALTER TABLE windlass.jobs DROP CONSTRAINT fields_fit_state"
+        "ALTER TABLE backstay.jobs DROP CONSTRAINT fields_fit_state"
         if is_postgres
         else "PRAGMA ignore_check_constraints = ON"
     )
@@ -236,7 +236,7 @@ async def test_each_bug_of_the_audit_is_found_and_named(
     await run_sql(
         database,
         allow,
-        f"UPDATE windlass.jobs SET {damage.replace('{second}', second)} WHERE id = '{claim.id}'",
+        f"UPDATE backstay.jobs SET {damage.replace('{second}', second)} WHERE id = '{claim.id}'",
     )
 
     found = [finding for finding in await doctor.check() if finding.code == "broken_rows"]
@@ -292,7 +292,7 @@ async def test_the_oldest_transaction_of_others_is_seen(postgres_server: Private
     await database.close()
 
     assert oldest is not None
-    assert oldest.application == "windlass"
+    assert oldest.application == "backstay"
     assert timedelta(0) <= oldest.open_for < MINUTE
 
 
@@ -318,7 +318,7 @@ class Deaf(SqliteWakeups):
 
 
 async def test_hints_that_never_arrive_are_noticed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windlass.client.doctor.HINT_WITHIN", timedelta(seconds=0.3))
+    monkeypatch.setattr("backstay.client.doctor.doctor.HINT_WITHIN", timedelta(seconds=0.3))
 
     found = await problems(Doctor(store.stores, Deaf("nobody.db")))
 
@@ -331,8 +331,8 @@ async def test_hints_are_probed_on_the_real_server(
 ) -> None:
     name = f"doctor_{next(numbers)}"
     postgres_server.create_database(name)
-    app = Windlass(postgres_server.url(name) + query)
-    await app.connections.migrate()
+    app = Backstay(postgres_server.url(name) + query)
+    await app._connections.migrate()
 
     found = await problems(app.doctor)
 
@@ -419,6 +419,27 @@ def test_only_an_sqlite_with_the_known_bug_is_mentioned(name: str, version: str,
     assert [finding.code for finding in found] == codes
 
 
+@pytest.mark.parametrize(
+    ("url", "severity"),
+    [
+        ("postgresql://me:pw@db.example.com/shop", "warning"),
+        ("postgresql://me:pw@8.8.8.8/shop?sslmode=require", "warning"),
+        ("postgresql://me:pw@db/shop", "info"),
+        ("postgresql://me:pw@10.0.0.7/shop?sslmode=prefer", "info"),
+        ("postgresql://me:pw@db.example.com/shop?sslmode=verify-full", None),
+        ("postgresql://me:pw@127.0.0.1/shop", None),
+        ("postgresql://me@localhost:5433/shop", None),
+        ("postgresql:///shop", None),
+        ("sqlite:///shop.db", None),
+    ],
+)
+def test_a_link_that_nobody_verifies_is_told(url: str, severity: str | None) -> None:
+    found = unverified_link(url)
+
+    assert [finding.severity.value for finding in found] == ([severity] if severity else [])
+    assert "pw" not in str(found)
+
+
 def facts(**given: Any) -> Facts:
     engine = given.pop("engine", Engine("postgres", "16.4", NOON))
     around = Surroundings(workers=[], pauses=[], routes=frozenset(), engine=engine)
@@ -428,7 +449,7 @@ def facts(**given: Any) -> Facts:
 
 async def test_a_missing_index_is_named(doctor: Doctor, database: Database) -> None:
     await run_sql(
-        database, "DROP INDEX " + ("windlass.jobs_dead" if isinstance(database, Postgres) else "jobs_dead")
+        database, "DROP INDEX " + ("backstay.jobs_dead" if isinstance(database, Postgres) else "jobs_dead")
     )
 
     found = await problems(doctor)
@@ -441,7 +462,7 @@ async def test_a_missing_index_is_named(doctor: Doctor, database: Database) -> N
 async def test_a_missing_table_does_not_keep_the_doctor_from_saying_so(
     doctor: Doctor, database: Database
 ) -> None:
-    await run_sql(database, "DROP TABLE windlass.pauses")
+    await run_sql(database, "DROP TABLE backstay.pauses")
 
     found = await problems(doctor)
 
@@ -540,14 +561,14 @@ async def test_a_running_job_tells_who_has_it_and_whether_they_live(store: Store
     assert said == [
         "It is running on w, for 1m 30s.",
         "Its lease ran out 30s ago: a living worker will take it back.",
-        "That worker is alive and was last heard of 1m 30s ago.",
+        "That worker is gone, as it seems, and was last heard of 1m 30s ago.",
     ]
 
 
 async def test_a_dead_job_waits_for_a_decision(store: Store, doctor: Doctor) -> None:
     job_id = await store.dead()
 
-    assert "windlass dead retry" in await why(doctor, job_id)
+    assert "backstay dead retry" in await why(doctor, job_id)
 
 
 async def test_a_job_that_is_not_there_is_not_explained(doctor: Doctor) -> None:
@@ -562,21 +583,3 @@ async def test_a_long_line_is_counted_only_so_far(store: Store, doctor: Doctor) 
     assert "1,000 or more jobs" in await why(doctor, job_id)
     assert await store.stores.insights.ahead(job_id, limit=10) == 10
     assert timedelta(0) <= (await store.stores.insights.waiting())[0].oldest_for
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0ms"),
-        (0.85, "850ms"),
-        (2, "2s"),
-        (2.4, "2.4s"),
-        (59.9, "1m"),
-        (250, "4m 10s"),
-        (3600, "1h"),
-        (3605, "1h"),
-        (183_600, "2d 3h"),
-    ],
-)
-def test_lengths_of_time_are_written_in_their_largest_units(seconds: float, text: str) -> None:
-    assert spoken(timedelta(seconds=seconds)) == text

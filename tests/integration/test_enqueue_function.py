@@ -15,14 +15,14 @@ import asyncpg
 import msgspec
 import pytest
 
-from windlass import codec
-from windlass.policy import Policy, change, to_json
-from windlass.records import KindRecord
-from windlass.registry import describe
-from windlass.stores.kinds import KindStore
-from windlass.stores.migrate import migrate
-from windlass.stores.postgres import Postgres
-from windlass.testing import PrivatePostgres
+from backstay.handlers import codec
+from backstay.handlers.spec import describe
+from backstay.model.policy.policy import Policy, change, to_json
+from backstay.model.records import KindRecord
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.postgres import Postgres
+from backstay.stores.kinds import KindStore
+from backstay.testing import PrivatePostgres
 
 Connection = Any
 TENTH_OF_MAY = datetime(2026, 5, 10, 12, tzinfo=UTC)
@@ -75,20 +75,20 @@ async def connection(url: str) -> AsyncIterator[Connection]:
     connection = await asyncpg.connect(url)
     yield connection
     await connection.execute(
-        "TRUNCATE windlass.jobs, windlass.idempotency_keys, windlass.unique_windows CASCADE"
+        "TRUNCATE backstay.jobs, backstay.idempotency_keys, backstay.unique_windows CASCADE"
     )
     await connection.close()
 
 
 async def enqueue(connection: Connection, jobs: object) -> list[tuple[UUID, bool]]:
     text = jobs if isinstance(jobs, str) else json.dumps(jobs)
-    rows = await connection.fetch("SELECT job_id, is_new FROM windlass.enqueue($1::text::jsonb)", text)
+    rows = await connection.fetch("SELECT job_id, is_new FROM backstay.enqueue($1::text::jsonb)", text)
     return [tuple(row) for row in rows]
 
 
 async def enqueue_at(connection: Connection, moment: datetime, job: Mapping[str, Any]) -> tuple[UUID, bool]:
     text = json.dumps(job)
-    row = await connection.fetchrow("SELECT * FROM windlass.enqueue_as_of($1::text::jsonb, $2)", text, moment)
+    row = await connection.fetchrow("SELECT * FROM backstay.enqueue_as_of($1::text::jsonb, $2)", text, moment)
     return tuple(row)
 
 
@@ -100,17 +100,17 @@ async def refusal(connection: Connection, jobs: object) -> asyncpg.PostgresError
 
 
 async def stored(connection: Connection) -> int:
-    count: int = await connection.fetchval("SELECT count(*) FROM windlass.jobs")
+    count: int = await connection.fetchval("SELECT count(*) FROM backstay.jobs")
     return count
 
 
 async def job(connection: Connection, job_id: UUID) -> Mapping[str, Any]:
-    row: Mapping[str, Any] = await connection.fetchrow("SELECT * FROM windlass.jobs WHERE id = $1", job_id)
+    row: Mapping[str, Any] = await connection.fetchrow("SELECT * FROM backstay.jobs WHERE id = $1", job_id)
     return row
 
 
 async def test_a_kind_and_arguments_are_enough(connection: Connection) -> None:
-    job_id = await connection.fetchval("""SELECT windlass.enqueue('send', '{"to": "Ada"}')""")
+    job_id = await connection.fetchval("""SELECT backstay.enqueue('send', '{"to": "Ada"}')""")
 
     row = await job(connection, job_id)
     assert (row["kind"], row["queue"], row["state"], row["priority"]) == ("send", "post", "available", 3)
@@ -121,7 +121,7 @@ async def test_a_kind_and_arguments_are_enough(connection: Connection) -> None:
 
 async def test_options_are_the_other_fields_of_a_job(connection: Connection) -> None:
     job_id = await connection.fetchval(
-        "SELECT windlass.enqueue('anything', '{}', '{\"delay_seconds\": 90.5, \"queue\": \"slow\"}')"
+        "SELECT backstay.enqueue('anything', '{}', '{\"delay_seconds\": 90.5, \"queue\": \"slow\"}')"
     )
 
     row = await job(connection, job_id)
@@ -133,7 +133,7 @@ async def test_workers_learn_of_a_queue_that_is_not_the_kinds_own(connection: Co
     for queue in ("elsewhere", "post", None, "elsewhere"):
         await enqueue(connection, {"kind": "send", "args": {"to": "a"}, "queue": queue})
 
-    routes = await connection.fetch("SELECT queue FROM windlass.routes WHERE kind = 'send'")
+    routes = await connection.fetch("SELECT queue FROM backstay.routes WHERE kind = 'send'")
     assert [row["queue"] for row in routes] == ["elsewhere"]
 
 
@@ -200,7 +200,7 @@ async def test_jobs_come_back_in_the_order_given_and_run_in_it(connection: Conne
     ids = [job_id for job_id, _ in await enqueue(connection, jobs)]
 
     numbers = await connection.fetch(
-        "SELECT (args ->> 'n')::integer AS n FROM windlass.jobs ORDER BY array_position($1::uuid[], id)", ids
+        "SELECT (args ->> 'n')::integer AS n FROM backstay.jobs ORDER BY array_position($1::uuid[], id)", ids
     )
     assert [row["n"] for row in numbers] == list(range(300))
     assert ids == sorted(ids)
@@ -231,7 +231,7 @@ async def test_the_callers_search_path_does_not_matter(connection: Connection, u
 
 
 async def test_ids_are_version_7_and_rise(connection: Connection) -> None:
-    ids = [await connection.fetchval("SELECT windlass.new_id()") for _ in range(50)]
+    ids = [await connection.fetchval("SELECT backstay.new_id()") for _ in range(50)]
 
     assert ids == sorted(ids)
     assert {(made.version, made.variant) for made in ids} == {(7, "specified in RFC 4122")}
@@ -397,7 +397,7 @@ async def test_two_jobs_of_a_batch_cannot_share_an_id(connection: Connection) ->
 
 async def test_json_handed_in_as_a_kind_is_pointed_out(connection: Connection) -> None:
     with pytest.raises(asyncpg.InvalidParameterValueError, match="::jsonb"):
-        await connection.fetchval("""SELECT windlass.enqueue('{"kind": "anything"}')""")
+        await connection.fetchval("""SELECT backstay.enqueue('{"kind": "anything"}')""")
 
 
 async def test_the_same_key_and_job_finds_the_first(connection: Connection) -> None:
@@ -437,7 +437,7 @@ async def test_a_key_is_free_again_a_day_later_if_its_job_has_ended(connection: 
 
     unfinished = await enqueue_at(connection, later, given)
     await connection.execute(
-        "UPDATE windlass.jobs SET state = 'completed', finished_at = clock_timestamp() WHERE id = $1", first
+        "UPDATE backstay.jobs SET state = 'completed', finished_at = clock_timestamp() WHERE id = $1", first
     )
     finished = await enqueue_at(connection, later, {**given, "args": {"other": 1}})
 
@@ -465,7 +465,7 @@ async def test_a_unique_key_is_free_when_its_job_has_ended(connection: Connectio
 
     held = await enqueue(connection, {**given, "args": {"other": 1}})
     await connection.execute(
-        "UPDATE windlass.jobs SET state = 'cancelled', reason = 'x', finished_at = clock_timestamp()"
+        "UPDATE backstay.jobs SET state = 'cancelled', reason = 'x', finished_at = clock_timestamp()"
     )
     [(second, is_new)] = await enqueue(connection, given)
 
@@ -519,13 +519,13 @@ async def test_fingerprints_equal_those_of_the_client(connection: Connection, ar
         "id": "ignored",
     }
 
-    computed = await connection.fetchval("SELECT windlass.fingerprint($1::text::jsonb)", json.dumps(given))
+    computed = await connection.fetchval("SELECT backstay.fingerprint($1::text::jsonb)", json.dumps(given))
 
     assert computed == codec.fingerprint("anything", json.dumps(args), {**options, "delay": 5})
 
 
 async def test_the_database_knows_every_field_that_a_policy_has(connection: Connection) -> None:
-    known = await connection.fetchval("SELECT windlass.policy_schema() -> 'properties'")
+    known = await connection.fetchval("SELECT backstay.policy_schema() -> 'properties'")
 
     assert {name.removesuffix("_seconds") for name in json.loads(known)} == {
         field.name for field in dataclasses.fields(Policy)
@@ -584,7 +584,7 @@ async def test_the_database_takes_what_the_handler_takes(connection: Connection,
         return True
 
     rows = await connection.fetch(
-        "SELECT value, windlass.argument_problem($1::text::jsonb, value::jsonb, $1::text::jsonb, '') IS NULL AS fits "
+        "SELECT value, backstay.argument_problem($1::text::jsonb, value::jsonb, $1::text::jsonb, '') IS NULL AS fits "
         "FROM unnest($2::text[]) AS value",
         schema,
         values,

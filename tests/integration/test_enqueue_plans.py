@@ -8,8 +8,8 @@ from typing import Any
 
 from plans import BATCH, DAY, HOUR, MINUTE, Hot, Tables, cases
 
-from windlass.job import JobId, NewJob
-from windlass.stores import enqueuing
+from backstay.model.job import JobId, NewJob
+from backstay.stores import enqueuing
 
 HOT: Hot = {
     "jobs/enqueue": (set(), BATCH),
@@ -104,6 +104,7 @@ async def joining_values(tables: Tables) -> dict[str, Any]:
         "job_id": (await tables.ids("available", 1))[0],
         "signal": "go",
         "seconds": 60.0,
+        "at": None,
     }
 
 

@@ -12,15 +12,15 @@ from uuid import UUID
 import pytest
 from plans import Hot, Tables, cases, opened
 
-from windlass.connect import open_database, stores_on
-from windlass.fairness import Fair
-from windlass.job import JobId, NewJob
-from windlass.records import NewWorker, Wanted
-from windlass.stores.contract import Stores
-from windlass.stores.fair_claims import OLDEST_EVERY
-from windlass.stores.migrate import migrate
-from windlass.stores.sqlite import DIALECT, Sqlite
-from windlass.testing import PrivatePostgres
+from backstay.composition.connect import open_database, stores_on
+from backstay.model.job import JobId, NewJob
+from backstay.model.limits.fairness import Fair
+from backstay.model.records import NewWorker, Wanted
+from backstay.stores.claims.fair import OLDEST_EVERY
+from backstay.stores.contract import Stores
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.sqlite import DIALECT, Sqlite
+from backstay.testing import PrivatePostgres
 
 LIMIT = 20
 LEASE = timedelta(minutes=1)
@@ -32,14 +32,14 @@ SELECT {id}, 'report', 'import', 'available', 5, {at}, {at}, {at}, {at}, {tenant
 FROM {numbers}
 """
 POSTGRES = FILL.format(
-    table="windlass.jobs",
+    table="backstay.jobs",
     id="gen_random_uuid()",
     at="now() - interval '1 hour' + n * interval '1 ms'",
     tenant="CASE WHEN n <= 100000 THEN 'a' ELSE 'small ' || n END",
     numbers="generate_series(1, 100300) AS n",
 )
 SQLITE = FILL.format(
-    table="windlass_jobs",
+    table="backstay_jobs",
     id="printf('01900000-0000-7000-8000-%012x', n)",
     at="1700000000000000 + n",
     tenant="CASE WHEN n <= 100000 THEN 'a' ELSE 'small ' || n END",

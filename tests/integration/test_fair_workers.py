@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from windlass import Windlass
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
+from backstay import Backstay
+from backstay.composition.connect import open_database
+from backstay.stores.database.migrate import migrate
+from backstay.testing import PrivatePostgres
 
 SLOTS, SECONDS_EACH = 2, 0.002
 
 
 @pytest.mark.parametrize(
     ("database", "backlog"),
-    [("sqlite", 3000), ("postgres", 3000), pytest.param("postgres", 100_000, marks=pytest.mark.slow)],
+    [("sqlite", 3000), ("postgres", 3000), pytest.param("postgres", 100_000, marks=pytest.mark.prove)],
 )
 async def test_a_newcomer_starts_long_before_the_backlog_of_another_is_done(
     database: str, backlog: int, tmp_path: Path, postgres_server: PrivatePostgres
@@ -28,7 +28,7 @@ async def test_a_newcomer_starts_long_before_the_backlog_of_another_is_done(
     opened = open_database(url)
     await migrate(opened)
     await opened.close()
-    app = Windlass(url)
+    app = Backstay(url)
     app.queue("import", fair=True)
     started: list[str] = []
 

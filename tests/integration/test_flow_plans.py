@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from plans import BATCH, Hot, Tables, alike, cases
 
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.stores.sqlite import DIALECT, Sqlite
+from backstay.composition.connect import open_database
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.sqlite import DIALECT, Sqlite
 
 START = uuid.UUID(int=0)
 FLOW = uuid.UUID(int=7)
@@ -51,7 +51,7 @@ HOT: Hot = {
 async def values_for(tables: Tables, name: str) -> dict[str, Any]:
     """What the product would hand to the statement."""
     ties = await tables.driver.fetch(
-        f"SELECT job_id, parent_id FROM windlass.dependencies WHERE verdict IS NULL LIMIT {BATCH}"
+        f"SELECT job_id, parent_id FROM backstay.dependencies WHERE verdict IS NULL LIMIT {BATCH}"
     )
     children, parents = [tie["job_id"] for tie in ties], [tie["parent_id"] for tie in ties]
     match name:
@@ -60,7 +60,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
         case "flows/tied" | "flows/members":
             return {"id": FLOW}
         case "flows/take_place":
-            member = await tables.driver.fetchval("SELECT job_id FROM windlass.flow_jobs LIMIT 1")
+            member = await tables.driver.fetchval("SELECT job_id FROM backstay.flow_jobs LIMIT 1")
             return {"id": member, "new_id": children[0]}
         case "flows/repoint":
             return {"id": parents[0], "new_id": (await tables.ids("available", 1))[0]}

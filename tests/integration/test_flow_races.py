@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from windlass.connect import open_database, stores_on
-from windlass.flows import WAITS, Dependency, DependencyType, NewFlow
-from windlass.job import Claim, JobId, NewJob
-from windlass.states import State
-from windlass.stores import flows as flow_store
-from windlass.stores.database import Database
-from windlass.stores.enqueuing import values_of
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
-from windlass.testing.clock import FrozenClock
-from windlass.testing.contract.support import Store
+from backstay.composition.connect import open_database, stores_on
+from backstay.model.flows import WAITS, Dependency, DependencyType, NewFlow
+from backstay.model.job import Claim, JobId, NewJob
+from backstay.model.states import State
+from backstay.stores import flows as flow_store
+from backstay.stores.database.interface import Database
+from backstay.stores.database.migrate import migrate
+from backstay.stores.enqueuing import values_of
+from backstay.testing import PrivatePostgres
+from backstay.testing.clock import FrozenClock
+from backstay.testing.contract.support import Store
 
 RACES = 1000
 BATCH = 50
@@ -67,7 +67,7 @@ async def all_available(store: Store, jobs: list[NewJob]) -> None:
     assert sorted(claim.id for claim in taken) == sorted(job.id for job in jobs)
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_a_thousand_parents_end_while_their_child_is_being_stored(store: Store) -> None:
     """At the same moment, as chance will have it; what slips between is found by one sweep."""
     chance = random.Random(3)
@@ -89,7 +89,7 @@ async def test_a_thousand_parents_end_while_their_child_is_being_stored(store: S
         await all_available(store, [flow.jobs[0] for flow in flows])
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_a_parent_that_ends_before_the_ties_to_it_are_committed_is_seen_by_who_stores_them(
     store: Store, database: Database
 ) -> None:
@@ -109,7 +109,7 @@ async def test_a_parent_that_ends_before_the_ties_to_it_are_committed_is_seen_by
         await all_available(store, [flow.jobs[0] for flow in flows])
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_a_child_that_is_committed_before_its_parents_end_is_found_by_the_sweep(
     store: Store, database: Database
 ) -> None:
@@ -130,7 +130,7 @@ async def test_a_child_that_is_committed_before_its_parents_end_is_found_by_the_
         await all_available(store, [flow.jobs[0] for flow in flows])
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_a_child_of_parents_that_end_at_once_is_released_once(store: Store) -> None:
     for _ in range(10):
         parents = await claims(store, 100)
@@ -176,7 +176,7 @@ async def test_a_parent_is_not_removed_while_a_child_is_being_stored(
     assert found == []
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_on_sqlite_nothing_slips_between(tmp_path: Path) -> None:
     """There is one writer, so that who comes second has seen what came first."""
     database = open_database(f"sqlite:///{tmp_path}/jobs.db")

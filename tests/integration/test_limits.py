@@ -15,24 +15,25 @@ import asyncpg
 import pytest
 from typer.testing import CliRunner
 
-from windlass import InvalidArguments, InvalidSettings, Limit, Rate, State, Windlass
-from windlass.cli.commands import windlass
-from windlass.limits import KeyProblem, bounded, filled
-from windlass.testing import PrivatePostgres
+from backstay import Backstay, Limit, Rate, State
+from backstay.cli.commands import backstay
+from backstay.errors import InvalidArguments, InvalidSettings
+from backstay.model.limits.keys import KeyProblem, bounded, filled
+from backstay.testing import PrivatePostgres
 
 SOON = 30
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def app(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Windlass]:
+async def app(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Backstay]:
     url = f"sqlite:///{tmp_path}/jobs.db"
     if request.param == "postgres":
         server: PrivatePostgres = request.getfixturevalue("postgres_server")
         name = f"limits_{abs(hash(str(tmp_path)))}"
         server.create_database(name)
         url = server.url(name)
-    app = Windlass(url, settings={"tick": "500ms"})
-    await app.connections.migrate()
+    app = Backstay(url, settings={"tick": "500ms"})
+    await app._connections.migrate()
     yield app
     await app.close()
 
@@ -56,13 +57,13 @@ class Crowd:
             self.now.subtract(names)
 
 
-async def all_completed(app: Windlass, number: int) -> None:
+async def all_completed(app: Backstay, number: int) -> None:
     async with asyncio.timeout(SOON):
         while sum(one.jobs for one in await app.jobs.counts() if one.state is State.COMPLETED) < number:
             await asyncio.sleep(0.02)
 
 
-async def run(app: Windlass, number: int, *, workers: int = 1, **options: Any) -> None:
+async def run(app: Backstay, number: int, *, workers: int = 1, **options: Any) -> None:
     """Work until so many jobs are completed."""
     async with AsyncExitStack() as stack:
         for _ in range(workers):
@@ -70,7 +71,7 @@ async def run(app: Windlass, number: int, *, workers: int = 1, **options: Any) -
         await all_completed(app, number)
 
 
-async def starts(app: Windlass, number: int) -> list[datetime]:
+async def starts(app: Backstay, number: int) -> list[datetime]:
     jobs = await app.jobs.search(limit=number)
     found = [job.started_at for job in jobs.jobs]
     return sorted(at for at in found if at is not None)
@@ -80,7 +81,7 @@ def most_in(window: timedelta, times: Sequence[datetime]) -> int:
     return max(sum(first <= at <= first + window for at in times) for first in times)
 
 
-async def test_one_at_a_time_for_each_customer_and_customers_side_by_side(app: Windlass) -> None:
+async def test_one_at_a_time_for_each_customer_and_customers_side_by_side(app: Backstay) -> None:
     crowd = Crowd()
 
     @app.job(limit=Limit(1, key="customer:{customer}"))
@@ -95,7 +96,7 @@ async def test_one_at_a_time_for_each_customer_and_customers_side_by_side(app: W
     assert [(one.in_use, one.waiting) for one in await app.limits.all()] == [(0, 0)] * 4
 
 
-async def test_a_queue_a_kind_and_the_whole_have_limits_of_their_own(app: Windlass) -> None:
+async def test_a_queue_a_kind_and_the_whole_have_limits_of_their_own(app: Backstay) -> None:
     crowd = Crowd()
     app.queue("mail", limit=3)
     app.ceiling(4)
@@ -118,7 +119,7 @@ async def test_a_queue_a_kind_and_the_whole_have_limits_of_their_own(app: Windla
     assert (crowd.most["letter"], crowd.most["mail"], crowd.most["all"]) == (2, 3, 4)
 
 
-async def test_a_worker_takes_only_so_many_of_a_queue_and_fills_its_slots_with_others(app: Windlass) -> None:
+async def test_a_worker_takes_only_so_many_of_a_queue_and_fills_its_slots_with_others(app: Backstay) -> None:
     crowd = Crowd()
     app.queue("heavy", per_worker=2)
 
@@ -137,7 +138,7 @@ async def test_a_worker_takes_only_so_many_of_a_queue_and_fills_its_slots_with_o
     assert crowd.most["carry"] >= 4
 
 
-async def test_no_window_has_more_starts_than_rate_and_burst_also_over_restarts(app: Windlass) -> None:
+async def test_no_window_has_more_starts_than_rate_and_burst_also_over_restarts(app: Backstay) -> None:
     """G5: by the database's clock."""
 
     @app.job(rate=Rate("20/s", burst=5))
@@ -152,7 +153,7 @@ async def test_no_window_has_more_starts_than_rate_and_burst_also_over_restarts(
         assert most_in(timedelta(seconds=tenths / 10), times) <= 20 * tenths / 10 + 5
 
 
-async def test_each_key_has_tokens_of_its_own_and_no_job_is_forgotten(app: Windlass) -> None:
+async def test_each_key_has_tokens_of_its_own_and_no_job_is_forgotten(app: Backstay) -> None:
     @app.job(rate=Rate("10/s", key="host:{host}"))
     async def fetch(host: str, n: int) -> str:
         return host
@@ -166,7 +167,7 @@ async def test_each_key_has_tokens_of_its_own_and_no_job_is_forgotten(app: Windl
         assert (len(times), most_in(timedelta(milliseconds=500), times) <= 6) == (10, True)
 
 
-async def test_kinds_without_limits_run_while_a_limited_one_has_a_long_line(app: Windlass) -> None:
+async def test_kinds_without_limits_run_while_a_limited_one_has_a_long_line(app: Backstay) -> None:
     crowd = Crowd()
 
     @app.job(limit=Limit(1, key="{customer}"))
@@ -186,7 +187,7 @@ async def test_kinds_without_limits_run_while_a_limited_one_has_a_long_line(app:
     assert crowd.most["slow"] == 1
 
 
-async def test_a_limit_that_cannot_be_is_refused_where_it_is_written(app: Windlass) -> None:
+async def test_a_limit_that_cannot_be_is_refused_where_it_is_written(app: Backstay) -> None:
     async def send(customer: int) -> None: ...
 
     for refused in (
@@ -202,11 +203,11 @@ async def test_a_limit_that_cannot_be_is_refused_where_it_is_written(app: Windla
             app.queue("mail", **wrong)
     with pytest.raises(InvalidSettings):
         app.ceiling(0)
-    assert len(app.registry) == 0
-    assert app.registry.queues == {}
+    assert len(app._registry) == 0
+    assert app._registry.queues == {}
 
 
-async def test_arguments_that_make_no_key_are_refused_and_nothing_is_stored(app: Windlass) -> None:
+async def test_arguments_that_make_no_key_are_refused_and_nothing_is_stored(app: Backstay) -> None:
     @app.job(limit=Limit(1, key="customer:{customer}"))
     async def send(customer: str) -> None: ...
 
@@ -216,7 +217,7 @@ async def test_arguments_that_make_no_key_are_refused_and_nothing_is_stored(app:
     assert await app.jobs.counts() == []
 
 
-def join_sqlite(app: Windlass, options: Any) -> list[Any]:
+def join_sqlite(app: Backstay, options: Any) -> list[Any]:
     """Enqueue in a transaction of a driver that blocks, and see what is stored."""
     plain = sqlite3.connect(app.url.removeprefix("sqlite:///"), isolation_level=None)
     plain.row_factory = sqlite3.Row
@@ -224,12 +225,12 @@ def join_sqlite(app: Windlass, options: Any) -> list[Any]:
         plain.execute("BEGIN")
         options(tx=plain).enqueue_sync(account=7)
         plain.execute("COMMIT")
-        return plain.execute("SELECT order_key AS key, tenant FROM windlass_jobs").fetchall()
+        return plain.execute("SELECT order_key AS key, tenant FROM backstay_jobs").fetchall()
     finally:
         plain.close()
 
 
-async def test_every_way_of_enqueueing_puts_a_job_into_its_line(app: Windlass, tmp_path: Any) -> None:
+async def test_every_way_of_enqueueing_puts_a_job_into_its_line(app: Backstay, tmp_path: Any) -> None:
     @app.job(ordered_by="{tenant}/account:{account}")
     async def post(account: int, urgent: bool = False) -> None: ...
 
@@ -246,9 +247,9 @@ async def test_every_way_of_enqueueing_puts_a_job_into_its_line(app: Windlass, t
         async with connection.transaction():
             await post.options(tx=connection).enqueue(account=7)
         await connection.execute(
-            """SELECT windlass.enqueue('post', '{"account": 7}', '{"tenant": "acme"}')"""
+            """SELECT backstay.enqueue('post', '{"account": 7}', '{"tenant": "acme"}')"""
         )
-        found = await connection.fetch("SELECT order_key AS key, tenant FROM windlass.jobs")
+        found = await connection.fetch("SELECT order_key AS key, tenant FROM backstay.jobs")
         await connection.close()
     else:
         found = await asyncio.to_thread(join_sqlite, app, post.options)
@@ -277,13 +278,13 @@ async def test_sql_and_python_make_the_same_key(
 ) -> None:
     name = f"keys_{abs(hash(str(tmp_path)))}"
     postgres_server.create_database(name)
-    app = Windlass(postgres_server.url(name))
-    await app.connections.migrate()
+    app = Backstay(postgres_server.url(name))
+    await app._connections.migrate()
     await app.close()
     connection = await asyncpg.connect(postgres_server.url(name))
 
     made = await connection.fetchval(
-        "SELECT windlass.filled_key($1, $2::jsonb, 'acme')", template, json.dumps(args)
+        "SELECT backstay.filled_key($1, $2::jsonb, 'acme')", template, json.dumps(args)
     )
     await connection.close()
 
@@ -294,7 +295,7 @@ async def test_sql_and_python_make_the_same_key(
     assert made == expected
 
 
-async def test_jobs_of_an_account_run_in_the_order_they_were_stored(app: Windlass) -> None:
+async def test_jobs_of_an_account_run_in_the_order_they_were_stored(app: Backstay) -> None:
     crowd = Crowd()
 
     @app.job(ordered_by="account:{account}")
@@ -310,7 +311,7 @@ async def test_jobs_of_an_account_run_in_the_order_they_were_stored(app: Windlas
         assert [n for owner, n in crowd.order if owner == account] == list(range(20))
 
 
-async def test_an_operator_changes_limits_while_workers_run_and_takes_it_back(app: Windlass) -> None:
+async def test_an_operator_changes_limits_while_workers_run_and_takes_it_back(app: Backstay) -> None:
     """G2: lowered below what runs, everything running finishes."""
     crowd, gate = Crowd(), asyncio.Event()
 
@@ -348,7 +349,7 @@ async def test_an_operator_changes_limits_while_workers_run_and_takes_it_back(ap
     assert await app.limits.unset("limit", kind="send") is False
 
 
-async def test_bad_changes_of_limits_are_refused_and_nothing_is_stored(app: Windlass) -> None:
+async def test_bad_changes_of_limits_are_refused_and_nothing_is_stored(app: Backstay) -> None:
     for field, value, options in (
         ("limit", 0, {"kind": "send"}),
         ("limit", "many", {"queue": "mail"}),
@@ -367,7 +368,7 @@ async def test_bad_changes_of_limits_are_refused_and_nothing_is_stored(app: Wind
     assert await app.limits.changes() == []
 
 
-async def test_the_doctor_says_which_limit_a_job_waits_for(app: Windlass) -> None:
+async def test_the_doctor_says_which_limit_a_job_waits_for(app: Backstay) -> None:
     gate = asyncio.Event()
 
     @app.job(limit=[2, Limit(1, key="customer:{customer}")])
@@ -389,15 +390,15 @@ async def test_the_doctor_says_which_limit_a_job_waits_for(app: Windlass) -> Non
 
     assert keyed == [
         "It is held by a limit: key customer:1 is full (1 at a time). "
-        "It goes on by itself when there is room ('windlass limits')."
+        "It goes on by itself when there is room ('backstay limits')."
     ]
-    assert whole[0] == "The limit 'kind send' has no room now (see: windlass limits holders 'kind send')."
+    assert whole[0] == "The limit 'kind send' has no room now (see: backstay limits holders 'kind send')."
 
 
 async def test_a_handler_with_a_key_stops_before_its_job_can_be_taken_away(tmp_path: Any) -> None:
     """P4: nobody else can write for longer than a lease, and a second run must not overlap the first."""
     told: list[str] = []
-    app = Windlass(f"sqlite:///{tmp_path}/jobs.db", emit=lambda event, /, **_: told.append(event))
+    app = Backstay(f"sqlite:///{tmp_path}/jobs.db", emit=lambda event, /, **_: told.append(event))
     started, stopped = Counter[str](), asyncio.Event()
     outcome: list[str] = []
 
@@ -440,7 +441,7 @@ async def test_a_handler_with_a_key_stops_before_its_job_can_be_taken_away(tmp_p
 
 def test_the_command_line_shows_and_changes_limits(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path}/jobs.db"
-    app = Windlass(url)
+    app = Backstay(url)
 
     @app.job(limit=Limit(1, key="customer:{customer}"))
     async def bill(customer: int) -> None: ...
@@ -454,7 +455,7 @@ def test_the_command_line_shows_and_changes_limits(tmp_path: Any) -> None:
     asyncio.run(prepare())
 
     def call(*words: str, fails: bool = False) -> Any:
-        done = CliRunner().invoke(windlass, ["--url", url, "--json", *words])
+        done = CliRunner().invoke(backstay, ["--url", url, "--json", *words])
         assert (done.exit_code != 0) is fails, done.output
         return json.loads(done.output) if not fails else done.output
 

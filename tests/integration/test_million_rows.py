@@ -6,28 +6,29 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 import asyncpg
 import pytest
 
-from windlass import JobFilter, State
-from windlass.client.doctor import NEWEST, TWO_SWEEPS, Doctor
-from windlass.client.wording import MOST_COUNTED
-from windlass.connect import open_database, stores_on
-from windlass.stores.database import Database
-from windlass.stores.insights import AHEAD
-from windlass.stores.migrate import migrate
-from windlass.stores.postgres import PLAN_ANEW, Postgres
-from windlass.testing import PrivatePostgres
+from backstay import State
+from backstay.client.doctor.doctor import NEWEST, TWO_SWEEPS, Doctor
+from backstay.client.doctor.text import MOST_COUNTED
+from backstay.composition.connect import open_database, stores_on
+from backstay.records import JobFilter
+from backstay.stores.database.interface import Database
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.postgres import PLAN_ANEW, Postgres
+from backstay.stores.insights import AHEAD
+from backstay.stores.job_filters import search_values
+from backstay.testing import PrivatePostgres
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.prove, pytest.mark.timeout(600)]
 PAGE = 50
 
 FILL = """
-INSERT INTO windlass.jobs (
+INSERT INTO backstay.jobs (
     id, kind, queue, state, reason, priority, run_at, turn, lease_epoch, created_at, updated_at, started_at,
     finished_at, duration_ms, args, attempt, max_attempts, run, correlation_id
 )
@@ -46,9 +47,9 @@ CROWDS = [
     ("available", 400_000, False, timedelta(days=1)),
 ]
 LETTERS = """
-INSERT INTO windlass.dead_letters (job_id, lease_epoch, kind, queue, reason, fingerprint, attempts, died_at, status)
+INSERT INTO backstay.dead_letters (job_id, lease_epoch, kind, queue, reason, fingerprint, attempts, died_at, status)
 SELECT id, 2, kind, queue, 'exhausted', 'f', 1, finished_at, 'new'
-FROM windlass.jobs
+FROM backstay.jobs
 WHERE state = 'dead'
 """
 
@@ -125,7 +126,7 @@ async def explained(database: Database, query: str, values: dict[str, Any]) -> t
 async def test_a_search_beside_a_million_jobs_visits_few(
     database: Database, filters: JobFilter, most: int
 ) -> None:
-    values = {"before": None, "limit": PAGE, **asdict(filters)}
+    values = {"before": None, "limit": PAGE, **search_values(filters, None)}
 
     scans, visited = await explained(database, "jobs/search", values)
 
@@ -140,6 +141,8 @@ async def test_a_search_beside_a_million_jobs_visits_few(
         ("insights/broken", {"newest": NEWEST, "ahead": AHEAD}, NEWEST + 100),
         ("insights/stuck", {"grace": TWO_SWEEPS, "most": MOST_COUNTED}, MOST_COUNTED),
         ("insights/open_dead_letters", {"most": MOST_COUNTED}, MOST_COUNTED),
+        ("figures/depths", {"most": MOST_COUNTED}, 8 * MOST_COUNTED),
+        ("jobs/counts", {"most": MOST_COUNTED, "tenant": None}, 12 * MOST_COUNTED),
     ],
 )
 async def test_the_doctor_beside_a_million_jobs_visits_no_more_than_its_bounds(

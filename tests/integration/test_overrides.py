@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from windlass import Backoff, InvalidPolicy, InvalidSettings, JobDead, UnknownKind, Windlass
-from windlass.testing import PrivatePostgres
+from backstay import Backoff, Backstay
+from backstay.errors import InvalidPolicy, InvalidSettings, JobDead, UnknownKind
+from backstay.testing import PrivatePostgres
 
 SOON = 15
 
@@ -22,15 +23,15 @@ async def url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
     server: PrivatePostgres = request.getfixturevalue("postgres_server")
     name = f"overrides_{abs(hash(str(tmp_path)))}"
     server.create_database(name)
-    app = Windlass(server.url(name))
-    await app.connections.migrate()
+    app = Backstay(server.url(name))
+    await app._connections.migrate()
     await app.close()
     return server.url(name)
 
 
-def shop(url: str, **numbers: Any) -> Windlass:
+def shop(url: str, **numbers: Any) -> Backstay:
     """One release of an application whose only job fails for ever."""
-    app = Windlass(url)
+    app = Backstay(url)
 
     @app.job(**{"max_attempts": 1, "backoff": Backoff.fixed("10ms"), **numbers})
     async def send() -> None:
@@ -40,13 +41,13 @@ def shop(url: str, **numbers: Any) -> Windlass:
 
 
 @pytest.fixture
-async def app(url: str) -> AsyncIterator[Windlass]:
+async def app(url: str) -> AsyncIterator[Backstay]:
     app = shop(url)
     yield app
     await app.close()
 
 
-async def attempts(app: Windlass) -> int:
+async def attempts(app: Backstay) -> int:
     """How often a job enqueued now is tried."""
     job = await app.jobs.enqueue_by_name("send", {})
     with pytest.raises(JobDead):
@@ -60,21 +61,21 @@ async def eventually(what: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_change_reaches_a_running_worker_and_its_removal_too(app: Windlass) -> None:
+async def test_a_change_reaches_a_running_worker_and_its_removal_too(app: Backstay) -> None:
     async with app.working(poll_idle="100ms"):
         assert await attempts(app) == 1
 
         await app.overrides.set("max_attempts", 3, kind="send", reason="flaky", by="ada")
         await eventually(lambda: has(app, 3))
-        assert await app.overrides.remove("max_attempts", kind="send", by="ada")
+        assert await app.overrides.unset("max_attempts", kind="send", by="ada")
         await eventually(lambda: has(app, 1))
 
 
-async def has(app: Windlass, number: int) -> bool:
+async def has(app: Backstay, number: int) -> bool:
     return await attempts(app) == number
 
 
-async def test_a_change_survives_a_deploy_of_other_numbers(app: Windlass, url: str) -> None:
+async def test_a_change_survives_a_deploy_of_other_numbers(app: Backstay, url: str) -> None:
     async with app.working():
         assert await attempts(app) == 1
     await app.overrides.set("max_attempts", 3, kind="send", reason="flaky")
@@ -87,7 +88,7 @@ async def test_a_change_survives_a_deploy_of_other_numbers(app: Windlass, url: s
     assert tried == 3
 
 
-async def test_a_kinds_change_comes_before_its_queues_and_a_jobs_own_before_both(app: Windlass) -> None:
+async def test_a_kinds_change_comes_before_its_queues_and_a_jobs_own_before_both(app: Backstay) -> None:
     async with app.working():
         await attempts(app)
     await app.overrides.set("max_attempts", 2, queue="default", reason="x")
@@ -95,13 +96,13 @@ async def test_a_kinds_change_comes_before_its_queues_and_a_jobs_own_before_both
 
     async with app.working():
         by_kind = await attempts(app)
-        await app.overrides.remove("max_attempts", kind="send")
+        await app.overrides.unset("max_attempts", kind="send")
         await eventually(lambda: has(app, 2))
 
     assert by_kind == 3
 
 
-async def test_a_shorter_lease_is_renewed_in_its_time(app: Windlass) -> None:
+async def test_a_shorter_lease_is_renewed_in_its_time(app: Backstay) -> None:
     @app.job(timeout="30s")
     async def slow() -> int:
         await asyncio.sleep(4.5)
@@ -120,7 +121,7 @@ async def test_a_shorter_lease_is_renewed_in_its_time(app: Windlass) -> None:
     assert (stored.run, stored.crashes) == (1, 0)
 
 
-async def test_what_cannot_be_is_refused_by_name_and_nothing_is_stored(app: Windlass) -> None:
+async def test_what_cannot_be_is_refused_by_name_and_nothing_is_stored(app: Backstay) -> None:
     async with app.working():
         await attempts(app)
     overrides = app.overrides

@@ -17,7 +17,7 @@ import pytest
 from plan_rows import LETTERS, LETTERS_A_JOB, RUNNING, prepared
 from plans import BATCH, DAY, HOUR, MINUTE, MODES, PLACE, STATISTICS, Hot, Tables, cases, opened
 
-from windlass.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres
 
 NIL = uuid.UUID(int=0)
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
@@ -27,6 +27,7 @@ HOT: Hot = {
     "jobs/claim_pair": ({"jobs_claim", PLACE}, 3 * BATCH),
     "jobs/complete": ({"jobs_pkey"}, 3 * BATCH),
     "jobs/complete_alike": ({"jobs_pkey"}, 3 * BATCH),
+    "jobs/complete_each": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/settle": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/renew": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/settled": ({"jobs_pkey"}, 2 * BATCH),
@@ -71,8 +72,12 @@ HOT: Hot = {
     # At most all that are open, never one of the many that are closed.
     "dead_letters/open": ({"dead_letters_open"}, LETTERS),
     "dead_letters/next_open": ({"dead_letters_open"}, LETTERS),
+    "dead_letters/by_hour": ({"dead_letters_open"}, LETTERS),
     # An example may be found by its job, and all letters of that looked at.
-    "dead_letters/groups": ({"dead_letters_cause"}, LETTERS + BATCH + LETTERS_A_JOB * BATCH),
+    "dead_letters/groups": (
+        {"dead_letters_cause", "dead_letters_closed"},
+        LETTERS + BATCH + LETTERS_A_JOB * BATCH,
+    ),
 }
 POOLED = list(itertools.product(STATISTICS, HOT))
 
@@ -112,6 +117,7 @@ async def settlement_values(tables: Tables) -> dict[str, Any]:
         "refund": [0] * BATCH,
         "more_crashes": [0] * BATCH,
         "suspected": [False] * BATCH,
+        "in_row": [-1] * BATCH,
         "run_in": [MINUTE] * BATCH,
         "attempts_allowed": [None] * BATCH,
         "next_timeout": [None] * BATCH,
@@ -137,7 +143,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return claim_values(ONE_PAIR)
         case "claim_pair":
             return pair_values()
-        case "complete":
+        case "complete" | "complete_each":
             return {**await tables.claims(), "value": ["1"] * BATCH}
         case "complete_alike":
             return {"ids": await tables.ids("running"), "epoch": 1}
@@ -178,6 +184,7 @@ async def letter_values(tables: Tables, name: str) -> dict[str, Any]:
     return {
         **anything,
         "died_until": now,
+        "since": now - DAY,
         "after_died_at": now - DAY,
         "after_job_id": NIL,
         "limit": BATCH,
@@ -229,7 +236,7 @@ async def test_a_claim_over_many_kinds_looks_at_the_head_of_each(
 
 # The first half of the line is handed out; nobody can forget the entries while the transaction is open.
 HAND_OUT = """
-UPDATE windlass.jobs
+UPDATE backstay.jobs
 SET state = 'running', lease_epoch = 1, lease_expires_at = now()
 WHERE state = 'available' AND NOT is_suspect AND queue = '{queue}' AND kind LIKE '{kind}'
   AND turn < '{since}'::timestamptz
@@ -260,7 +267,7 @@ async def middle_of_the_line(tables: Tables, queue: str) -> datetime:
     found: datetime = await tables.driver.fetchval(
         """
         SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY turn)
-        FROM windlass.jobs
+        FROM backstay.jobs
         WHERE state = 'available' AND queue = $1 AND kind NOT IN ('foreign', 'late')
         """,
         queue,
@@ -271,7 +278,7 @@ async def middle_of_the_line(tables: Tables, queue: str) -> datetime:
 OPEN_SHARE = """
 UPDATE pg_statistic SET stanullfrac = {share}
 FROM pg_attribute
-WHERE starelid = 'windlass.dependencies'::regclass AND attrelid = starelid AND attnum = staattnum
+WHERE starelid = 'backstay.dependencies'::regclass AND attrelid = starelid AND attnum = staattnum
   AND attname = 'verdict'
 """
 
@@ -303,7 +310,7 @@ async def test_a_claim_never_takes_more_than_its_limit(tables: Tables, plan_cach
         assert len(claimed) == 5
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(600)
 async def test_a_claim_costs_the_same_beside_a_million_finished_jobs(
     postgres_server: PrivatePostgres,

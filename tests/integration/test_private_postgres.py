@@ -11,15 +11,15 @@ import asyncpg
 import psutil
 import pytest
 
-from windlass.testing import PrivatePostgres
-from windlass.testing.postgres_binaries import (
+from backstay.testing import PrivatePostgres
+from backstay.testing.postgres_binaries import (
     InstallFailed,
     PostgresNotFound,
     first_binaries,
     installed_binaries,
     without_main_cluster,
 )
-from windlass.testing.postgres_server import PrivatePostgresError
+from backstay.testing.postgres_server import PrivatePostgresError
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_closing_leaves_neither_process_nor_file() -> None:
 
 def test_the_server_dies_with_the_process_that_started_it() -> None:
     program = (
-        "from windlass.testing import PrivatePostgres\n"
+        "from backstay.testing import PrivatePostgres\n"
         "server = PrivatePostgres.start(fsync=False)\n"
         "print(server.pid, flush=True)\n"
         "input()\n"

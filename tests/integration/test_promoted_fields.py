@@ -15,24 +15,21 @@ import asyncpg
 import pytest
 from drivers import ON_POSTGRES, ON_SQLITE, Driver
 
-from windlass import (
+from backstay import Backstay, Hopeless, PromotedField, References
+from backstay.errors import (
     FieldRefused,
-    Hopeless,
     InvalidArguments,
     InvalidJob,
     InvalidPolicy,
     InvalidSettings,
     JobDead,
-    JobFilter,
-    Promoted,
-    References,
     SchemaMismatch,
-    Windlass,
 )
-from windlass.job import JobId
-from windlass.profile import Profile
-from windlass.states import State
-from windlass.testing import PrivatePostgres
+from backstay.model.job import JobId
+from backstay.model.policy.profile import Profile
+from backstay.model.states import State
+from backstay.records import JobFilter
+from backstay.testing import PrivatePostgres
 
 ADA, BOB, NOBODY = (UUID(int=number) for number in (1, 2, 3))
 numbers = itertools.count(1)
@@ -43,8 +40,10 @@ class Clinic:
 
     def __init__(self, url: str, **settings: Any) -> None:
         self.url = url
-        self.app = Windlass(url, **settings)
-        self.scan = self.app.job(promote=[Promoted("patient_id", References("patients.id")), "page"])(scan)
+        self.app = Backstay(url, **settings)
+        self.scan = self.app.job(promote=[PromotedField("patient_id", References("patients.id")), "page"])(
+            scan
+        )
         self.sweep = self.app.job(sweep)
         self.admit = self.app.job(kind="admit")(self._admit)
 
@@ -74,7 +73,7 @@ class Clinic:
     @property
     def table(self) -> str:
         """How the side table is spelled here."""
-        return "windlass_promoted" if self.url.startswith("sqlite") else "windlass.promoted"
+        return "backstay_promoted" if self.url.startswith("sqlite") else "backstay.promoted"
 
     async def die(self, **args: Any) -> JobId:
         """Store a job and let it die."""
@@ -110,7 +109,7 @@ async def url_on(request: pytest.FixtureRequest, store: str) -> str:
 
 async def opened(url: str) -> Clinic:
     clinic = Clinic(url)
-    await clinic.app.connections.migrate()
+    await clinic.app._connections.migrate()
     kind = "uuid" if url.startswith("postgres") else "text"
     await clinic.sql(f"CREATE TABLE patients (id {kind} PRIMARY KEY)")
     await clinic.sql(f"INSERT INTO patients (id) VALUES ('{ADA}'), ('{BOB}')")
@@ -170,7 +169,7 @@ async def blocking(clinic: Clinic, patient: UUID) -> JobId:
 
 async def from_another_program(clinic: Clinic, patient: UUID) -> JobId:
     """One that does not have the handler, and knows the kind from the database alone."""
-    other = Windlass(clinic.url)
+    other = Backstay(clinic.url)
     try:
         return (await other.jobs.enqueue_by_name("scan", {"patient_id": str(patient), "page": 7})).id
     finally:
@@ -232,14 +231,14 @@ def in_transaction(driver: Driver) -> Way:
 
 async def by_sql(clinic: Clinic, patient: UUID) -> JobId:
     found = await clinic.sql(
-        f"""SELECT windlass.enqueue('scan', '{{"patient_id": "{patient}", "page": 7}}')"""
+        f"""SELECT backstay.enqueue('scan', '{{"patient_id": "{patient}", "page": 7}}')"""
     )
     return JobId(found[0][0])
 
 
 async def by_sql_with_a_key(clinic: Clinic, patient: UUID) -> JobId:
     job = f"""{{"kind": "scan", "args": {{"patient_id": "{patient}", "page": 7}}, "idempotency_key": "k"}}"""
-    return JobId((await clinic.sql(f"SELECT job_id FROM windlass.enqueue('[{job}]'::jsonb)"))[0][0])
+    return JobId((await clinic.sql(f"SELECT job_id FROM backstay.enqueue('[{job}]'::jsonb)"))[0][0])
 
 
 PATHS = [
@@ -267,7 +266,7 @@ async def test_every_way_in_fills_promoted_fields_and_keeps_foreign_keys(clinic:
     before = await clinic.stored()
     if way in (by_sql, by_sql_with_a_key):
         with pytest.raises(asyncpg.ForeignKeyViolationError, match=r"Key \(patient_id\)="):
-            await clinic.sql(f"""SELECT windlass.enqueue('scan', '{{"patient_id": "{NOBODY}"}}')""")
+            await clinic.sql(f"""SELECT backstay.enqueue('scan', '{{"patient_id": "{NOBODY}"}}')""")
     elif way not in (as_a_new_job, with_other_arguments, with_keys):
         with pytest.raises(FieldRefused, match="promoted field 'patient_id' must exist"):
             await way(clinic, NOBODY)
@@ -315,7 +314,7 @@ async def test_a_malformed_value_is_refused_before_the_database_is_asked(clinic:
 
 
 async def test_a_malformed_value_from_another_program_is_refused_by_the_database(clinic: Clinic) -> None:
-    other = Windlass(clinic.url)
+    other = Backstay(clinic.url)
     # It goes by a declaration of its own, and so not by what the handler takes.
     other.declare("scan")
 
@@ -340,7 +339,7 @@ async def test_what_a_field_pointed_at_may_be_deleted(clinic: Clinic) -> None:
 async def test_retention_takes_the_side_row_with_the_job(clinic: Clinic) -> None:
     job = await clinic.scan.enqueue(patient_id=ADA)
     await job.cancel(reason="not needed")
-    upkeep = clinic.app.connections.stores("upkeep").upkeep
+    upkeep = clinic.app._connections.stores("upkeep").upkeep
     assert await clinic.sql(f"SELECT page FROM {clinic.table}") == [(None,)]
 
     await upkeep.delete_finished({State.CANCELLED: timedelta(seconds=-5)}, after=UUID(int=0), limit=100)
@@ -366,7 +365,7 @@ async def test_nothing_is_asked_of_the_database_for_kinds_that_promote_nothing(e
 
 
 async def test_a_job_is_refused_while_the_database_lacks_its_columns(empty_clinic: Clinic) -> None:
-    with pytest.raises(SchemaMismatch, match=r"column promoted.patient_id.*run 'windlass db migrate"):
+    with pytest.raises(SchemaMismatch, match=r"column promoted.patient_id.*run 'backstay db migrate"):
         await empty_clinic.scan.enqueue(patient_id=ADA)
 
     with pytest.raises(SchemaMismatch):
@@ -400,7 +399,7 @@ async def test_a_search_by_an_unknown_field_or_a_bad_value_says_so(clinic: Clini
 
 async def test_a_program_without_the_handlers_searches_too(clinic: Clinic) -> None:
     job = await clinic.scan.enqueue(patient_id=ADA)
-    other = Windlass(clinic.url)
+    other = Backstay(clinic.url)
 
     page = await other.jobs.search(JobFilter(promoted={"patient_id": str(ADA)}))
 
@@ -409,7 +408,7 @@ async def test_a_program_without_the_handlers_searches_too(clinic: Clinic) -> No
 
 
 async def test_every_profile_has_a_table_of_its_own(clinic: Clinic) -> None:
-    other = Windlass(clinic.url, profile=Profile(name="Other Clinic"))
+    other = Backstay(clinic.url, profile=Profile(name="Other Clinic"))
 
     @other.job(promote=["page"])
     async def letter(page: str) -> None: ...
@@ -429,12 +428,12 @@ async def test_the_doctor_finds_columns_that_are_not_there(empty_clinic: Clinic)
     findings = {finding.code: finding for finding in await empty_clinic.app.doctor.check()}
 
     assert "column promoted.patient_id" in findings["promoted_drift"].detail
-    assert "windlass db migrate" in findings["promoted_drift"].advice
+    assert "backstay db migrate" in findings["promoted_drift"].advice
 
 
 async def test_a_doctor_without_the_code_knows_what_workers_declared(empty_clinic: Clinic) -> None:
     async with empty_clinic.app.working(kinds=["scan"]):
-        other = Windlass(empty_clinic.url)
+        other = Backstay(empty_clinic.url)
         findings = {finding.code: finding for finding in await other.doctor.check()}
         await other.close()
 
@@ -453,14 +452,14 @@ async def test_the_doctor_finds_a_planted_row_without_its_values(clinic: Clinic)
     unfilled = findings["promoted_unfilled"]
     assert (unfilled.count, unfilled.title) == (2, "promoted fields of 'scan' are not filled")
     assert str(jobs[0]) in unfilled.detail
-    assert "windlass db fill" in unfilled.advice
+    assert "backstay db fill" in unfilled.advice
     assert (done.filled, done.problems) == (2, {})
     assert [await clinic.found(page=page) for page in range(3)] == [[job] for job in jobs]
     assert "promoted_unfilled" not in {finding.code for finding in await clinic.app.doctor.check()}
 
 
 async def test_filling_goes_through_all_jobs_in_chunks(empty_clinic: Clinic) -> None:
-    before = Windlass(empty_clinic.url)
+    before = Backstay(empty_clinic.url)
     before.declare("scan")
     for page in [*range(7), "eight"]:
         await before.jobs.enqueue_by_name("scan", {"page": page})
@@ -475,7 +474,7 @@ async def test_filling_goes_through_all_jobs_in_chunks(empty_clinic: Clinic) -> 
 
 
 async def test_a_field_that_is_no_longer_declared_is_no_longer_checked(clinic: Clinic) -> None:
-    later = Windlass(clinic.url)
+    later = Backstay(clinic.url)
     later.job(kind="scan")(scan)
 
     made = await later.promoted.migrate()
@@ -488,11 +487,11 @@ async def test_a_field_that_is_no_longer_declared_is_no_longer_checked(clinic: C
 
 
 async def test_the_tables_of_the_release_are_not_taken_for_drift(clinic: Clinic) -> None:
-    assert await clinic.app.connections.drift() == []
+    assert await clinic.app._connections.drift() == []
 
 
 async def test_the_printed_sql_makes_what_the_fields_need(empty_clinic: Clinic) -> None:
-    text = empty_clinic.app.connections.script(empty_clinic.app.promoted.declared())
+    text = empty_clinic.app._connections.script(empty_clinic.app.promoted.declared())
     made = text[text.index(f"CREATE TABLE IF NOT EXISTS {empty_clinic.table}") :]
     if empty_clinic.url.startswith("sqlite"):
         with sqlite3.connect(empty_clinic.url.removeprefix("sqlite:///")) as file:
@@ -508,7 +507,7 @@ async def test_the_printed_sql_makes_what_the_fields_need(empty_clinic: Clinic) 
 
 
 def test_kinds_that_share_a_column_must_agree() -> None:
-    app = Windlass("sqlite://:memory:")
+    app = Backstay("sqlite://:memory:")
 
     @app.job(promote=["page"])
     async def first(page: int) -> None: ...

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from windlass import InvalidPayload, Windlass
-from windlass.options import JobOptions
-from windlass.testing import Harness, PrivatePostgres, harness
-from windlass.testing.moving import IN_MEMORY
+from backstay import Backstay
+from backstay.errors import InvalidPayload
+from backstay.options import JobOptions
+from backstay.testing import Harness, PrivatePostgres, harness
+from backstay.testing.database import IN_MEMORY
 
-app = Windlass("sqlite:////nowhere/windlass.db")
+app = Backstay("sqlite:////nowhere/backstay.db")
 done: list[int] = []
 
 
@@ -33,53 +34,53 @@ def test_database(postgres_server: PrivatePostgres) -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def windlass(request: pytest.FixtureRequest) -> Iterator[Harness]:
+def backstay(request: pytest.FixtureRequest) -> Iterator[Harness]:
     url = IN_MEMORY if request.param == "sqlite" else request.getfixturevalue("test_database")
     done.clear()
     with harness(app, url) as opened:
         yield opened
 
 
-async def test_a_burst_runs_once_with_what_came_last(windlass: Harness) -> None:
+async def test_a_burst_runs_once_with_what_came_last(backstay: Harness) -> None:
     for page in range(5):
         job = await index.options(debounce="5s", key="site").enqueue(page=page)
-        await windlass.travel("1s")
-    await windlass.drain()
+        await backstay.travel("1s")
+    await backstay.drain()
     assert done == []
 
-    await windlass.travel("5s")
-    await windlass.drain()
+    await backstay.travel("5s")
+    await backstay.drain()
 
     assert done == [4]
     assert not job.is_new
 
 
-async def test_a_burst_without_end_runs_at_its_limit(windlass: Harness) -> None:
+async def test_a_burst_without_end_runs_at_its_limit(backstay: Harness) -> None:
     for page in range(30):
         await index.options(debounce="2s", debounce_limit="10s", key="site").enqueue(page=page)
-        await windlass.travel("1s")
-        await windlass.drain()
+        await backstay.travel("1s")
+        await backstay.drain()
 
     assert done == [9, 19, 29]
 
 
-async def test_kinds_do_not_share_a_key(windlass: Harness) -> None:
+async def test_kinds_do_not_share_a_key(backstay: Harness) -> None:
     await index.options(debounce="5s", key="site").enqueue(page=1)
     await other.options(debounce="5s", key="site").enqueue(page=2)
 
-    await windlass.travel("5s")
-    await windlass.drain()
+    await backstay.travel("5s")
+    await backstay.drain()
 
     assert sorted(done) == [-2, 1]
 
 
-async def test_one_job_in_each_window_and_others_find_it(windlass: Harness) -> None:
+async def test_one_job_in_each_window_and_others_find_it(backstay: Harness) -> None:
     first = await index.options(throttle="1/10s").enqueue(page=1)
     again = await index.options(throttle="1/10s").enqueue(page=2)
     keyed = await index.options(throttle="1/10s", key="site").enqueue(page=3)
-    await windlass.travel("10s")
+    await backstay.travel("10s")
     later = await index.options(throttle="1/10s").enqueue(page=4)
-    await windlass.drain()
+    await backstay.drain()
 
     assert (again.id, again.is_new) == (first.id, False)
     assert keyed.is_new
@@ -103,7 +104,7 @@ async def test_one_job_in_each_window_and_others_find_it(windlass: Harness) -> N
     ],
 )
 async def test_what_does_not_go_together_is_refused(
-    windlass: Harness, options: dict[str, object], problem: str
+    backstay: Harness, options: dict[str, object], problem: str
 ) -> None:
     with pytest.raises(InvalidPayload, match=problem):
         await app.jobs.enqueue_by_name("index", {"page": 1}, JobOptions(**options))  # type: ignore[arg-type]  # some are wrong

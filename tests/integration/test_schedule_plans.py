@@ -80,7 +80,7 @@ async def fire_values(tables: Tables) -> dict[str, Any]:
 
 async def advance_values(tables: Tables) -> dict[str, Any]:
     due = await tables.driver.fetchrow(
-        "SELECT id, next_fire_at FROM windlass.schedules WHERE is_active AND next_fire_at < now() LIMIT 1"
+        "SELECT id, next_fire_at FROM backstay.schedules WHERE is_active AND next_fire_at < now() LIMIT 1"
     )
     assert due is not None
     return {

@@ -9,14 +9,14 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from windlass.connect import open_database, stores_on
-from windlass.env import SYSTEM
-from windlass.events import silent
-from windlass.maintenance.scheduler import Scheduler
-from windlass.schedules import Definition, JobTemplate, Schedule
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
-from windlass.testing.clock import FrozenClock
+from backstay.composition.connect import open_database, stores_on
+from backstay.maintenance.scheduler import Scheduler
+from backstay.model.events import silent
+from backstay.model.schedules.schedule import Definition, JobTemplate, Schedule
+from backstay.runtime.env import SYSTEM
+from backstay.stores.database.migrate import migrate
+from backstay.testing import PrivatePostgres
+from backstay.testing.clock import FrozenClock
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -46,7 +46,7 @@ def a_schedule(name: str) -> Schedule:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(600)
 async def test_ten_schedulers_over_ten_thousand_fires_make_ten_thousand_jobs(
     postgres_server: PrivatePostgres,
@@ -73,12 +73,12 @@ async def test_ten_schedulers_over_ten_thousand_fires_make_ten_thousand_jobs(
         await database.close()
 
     direct = await asyncpg.connect(url)
-    jobs = await direct.fetchval("SELECT count(*) FROM windlass.jobs")
+    jobs = await direct.fetchval("SELECT count(*) FROM backstay.jobs")
     times = await direct.fetchval(
-        "SELECT count(DISTINCT (created_by, args::jsonb ->> 'reference_time')) FROM windlass.jobs"
+        "SELECT count(DISTINCT (created_by, args::jsonb ->> 'reference_time')) FROM backstay.jobs"
     )
-    counted = await direct.fetchval("SELECT sum(run_count) FROM windlass.schedules")
-    due = await direct.fetchval("SELECT min(next_fire_at) FROM windlass.schedules")
+    counted = await direct.fetchval("SELECT sum(run_count) FROM backstay.schedules")
+    due = await direct.fetchval("SELECT min(next_fire_at) FROM backstay.schedules")
     await direct.close()
     assert (jobs, times, counted) == (10_000, 10_000, 10_000)
     assert due == START + (ROUNDS + 1) * MINUTE

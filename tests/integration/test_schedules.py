@@ -9,26 +9,25 @@ from typing import Any
 
 import pytest
 
-from windlass import (
-    Context,
+from backstay import Backstay, Context
+from backstay.errors import (
     InvalidArguments,
     InvalidPolicy,
     InvalidSchedule,
     InvalidSettings,
+    ScheduleNotFound,
     UnknownKind,
-    Windlass,
 )
-from windlass.errors import ScheduleNotFound
-from windlass.testing import FrozenClock, Harness, PrivatePostgres, harness
+from backstay.testing import FrozenClock, Harness, PrivatePostgres, harness
 
 SOON = 20
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 START = datetime(2026, 3, 1, 10, 20, tzinfo=UTC)
 
 
-def shop(url: str = "sqlite:////nowhere/windlass.db", cron: str = "0 * * * *", **wanted: Any) -> Windlass:
+def shop(url: str = "sqlite:////nowhere/backstay.db", cron: str = "0 * * * *", **wanted: Any) -> Backstay:
     """One release of an application with a report every hour."""
-    app = Windlass(url)
+    app = Backstay(url)
 
     @app.schedule(cron, **wanted)
     @app.job
@@ -43,7 +42,7 @@ def shop(url: str = "sqlite:////nowhere/windlass.db", cron: str = "0 * * * *", *
 
 
 @pytest.fixture
-def own() -> Windlass:
+def own() -> Backstay:
     return shop()
 
 
@@ -53,7 +52,7 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def shelf(request: pytest.FixtureRequest, own: Windlass, clock: FrozenClock) -> Any:
+def shelf(request: pytest.FixtureRequest, own: Backstay, clock: FrozenClock) -> Any:
     """The application on a database of the test's own, at a time that stands still."""
     if request.param == "sqlite":
         with harness(own, clock=clock) as held:
@@ -163,36 +162,36 @@ async def test_a_deploy_changes_the_code_and_not_what_an_operator_has_changed(
 ) -> None:
     app = shelf.app
     await shelf.drain()
-    await app.schedules.override("report", "cron", "30 5 * * *", reason="too often", by="ann")
+    await app.schedules.set("report", "cron", "30 5 * * *", reason="too often", by="ann")
 
     release = shop(app.url, cron="0 */2 * * *")
-    declared = release.code_schedules.all()
+    declared = release._code_schedules.all()
     await declare_all(app, declared)
 
     kept = await app.schedules.get("report")
     assert (kept.declared.cron, kept.definition.cron) == ("0 */2 * * *", "30 5 * * *")
     assert kept.next_fire_at == datetime(2026, 3, 2, 5, 30, tzinfo=UTC)
-    back = await app.schedules.reset("report", "cron", by="ann")
+    back = await app.schedules.unset("report", "cron", by="ann")
     assert back.definition.cron == "0 */2 * * *"
     assert back.next_fire_at == datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-async def declare_all(app: Windlass, declared: Any) -> None:
-    from windlass.client.scheduling import declare
-    from windlass.events import silent
+async def declare_all(app: Backstay, declared: Any) -> None:
+    from backstay.client.scheduling import declare
+    from backstay.model.events import silent
 
-    await declare(app.jobs.stores, declared, by="release 2", emit=silent, new_id=app._env.new_id)
+    await declare(app._enqueuer.stores, declared, by="release 2", emit=silent, new_id=app._env.new_id)
 
 
 async def test_a_deploy_keeps_a_pause_and_a_fire_that_is_due(shelf: Harness, clock: FrozenClock) -> None:
     await shelf.drain()
     await shelf.app.schedules.pause("report", reason="migration")
-    await declare_all(shelf.app, shop(shelf.app.url, missed="skip").code_schedules.all())
+    await declare_all(shelf.app, shop(shelf.app.url, missed="skip")._code_schedules.all())
     assert (await shelf.app.schedules.get("report")).is_paused
     await shelf.app.schedules.resume("report")
     clock.advance(HOUR)
 
-    await declare_all(shelf.app, shop(shelf.app.url, overlap="skip").code_schedules.all())
+    await declare_all(shelf.app, shop(shelf.app.url, overlap="skip")._code_schedules.all())
 
     assert (await shelf.app.schedules.get("report")).next_fire_at == datetime(2026, 3, 1, 11, tzinfo=UTC)
 
@@ -200,15 +199,15 @@ async def test_a_deploy_keeps_a_pause_and_a_fire_that_is_due(shelf: Harness, clo
 async def test_a_single_moment_that_has_fired_is_not_armed_again_by_a_restart(
     shelf: Harness, clock: FrozenClock
 ) -> None:
-    app = Windlass(shelf.app.url)
+    app = Backstay(shelf.app.url)
 
     @app.schedule(at=START + HOUR, name="once")
     @app.job(kind="report")
     async def once() -> None: ...
 
-    await declare_all(shelf.app, app.code_schedules.all())
+    await declare_all(shelf.app, app._code_schedules.all())
     await shelf.travel(2 * HOUR)
-    await declare_all(shelf.app, app.code_schedules.all())
+    await declare_all(shelf.app, app._code_schedules.all())
     await shelf.travel(2 * HOUR)
 
     assert (await shelf.app.schedules.get("once")).run_count == 1
@@ -217,7 +216,7 @@ async def test_a_single_moment_that_has_fired_is_not_armed_again_by_a_restart(
 async def test_code_leaves_a_schedule_alone_that_was_made_at_run_time(shelf: Harness) -> None:
     await shelf.app.schedules.create("report", "send", cron="0 3 * * *", args={"user": 1})
 
-    await declare_all(shelf.app, shelf.app.code_schedules.all())
+    await declare_all(shelf.app, shelf.app._code_schedules.all())
 
     assert (await shelf.app.schedules.get("report")).source == "runtime"
 
@@ -267,13 +266,13 @@ async def test_names_kinds_and_options_that_do_not_fit_are_refused(shelf: Harnes
     with pytest.raises(ScheduleNotFound):
         await app.schedules.pause("t", reason="x")
     with pytest.raises(InvalidSchedule, match="never fire"):
-        await app.schedules.override("s", "cron", "0 0 30 2 *", reason="x")
+        await app.schedules.set("s", "cron", "0 0 30 2 *", reason="x")
     with pytest.raises(InvalidPolicy, match="one of cron"):
-        await app.schedules.override("s", "kind", "x", reason="x")
+        await app.schedules.set("s", "kind", "x", reason="x")
 
 
 def test_what_is_wrong_in_code_is_refused_where_it_is_written() -> None:
-    app = Windlass("sqlite:////nowhere/windlass.db")
+    app = Backstay("sqlite:////nowhere/backstay.db")
 
     @app.job
     async def work() -> None: ...
@@ -290,20 +289,20 @@ def test_what_is_wrong_in_code_is_refused_where_it_is_written() -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def running(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Windlass]:
+async def running(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[Backstay]:
     """An application on a database with a clock of its own."""
     url = f"sqlite:///{tmp_path}/jobs.db"
     if request.param == "postgres":
         server: PrivatePostgres = request.getfixturevalue("postgres_server")
         server.create_database(name := f"running_{abs(hash(str(tmp_path)))}")
         url = server.url(name)
-    app = Windlass(url, settings={"tick": "200ms"})
-    await app.connections.migrate()
+    app = Backstay(url, settings={"tick": "200ms"})
+    await app._connections.migrate()
     yield app
     await app.close()
 
 
-async def test_a_worker_fires_what_is_created_while_it_runs(running: Windlass) -> None:
+async def test_a_worker_fires_what_is_created_while_it_runs(running: Backstay) -> None:
     seen: asyncio.Queue[datetime] = asyncio.Queue()
 
     @running.job

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import socket
 
-from windlass.stores.postgres import KEPT_ALIVE, Postgres
-from windlass.testing import PrivatePostgres
+from backstay.stores.database.postgres import KEPT_ALIVE, Postgres
+from backstay.testing import PrivatePostgres
 
 
 async def test_both_systems_are_told_to_end_a_connection_whose_other_side_is_gone(

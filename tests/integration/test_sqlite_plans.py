@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.stores.sqlite import DIALECT, Sqlite
+from backstay.composition.connect import open_database
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.sqlite import DIALECT, Sqlite
 
 # The indexes by which a statement must come in; SQLite names the one of a primary key itself.
-KEY = "sqlite_autoindex_windlass_jobs_1"
+KEY = "sqlite_autoindex_backstay_jobs_1"
 HOT: dict[str, set[str]] = {
     "jobs/claim": {"jobs_claim", "jobs_claim_suspect", KEY},
     "jobs/claim_pair": {"jobs_claim", KEY},
@@ -49,9 +49,9 @@ HOT: dict[str, set[str]] = {
     "quotas/crowded": {"jobs_of_tenant"},
     "signals/late": {"waits_due", KEY},
     "signals/addressee": {KEY},
-    "signals/keep": {"sqlite_autoindex_windlass_signals_1"},
-    "signals/arrived": {"sqlite_autoindex_windlass_signals_1"},
-    "signals/mail": {"sqlite_autoindex_windlass_signals_1", "sqlite_autoindex_windlass_waits_1"},
+    "signals/keep": {"sqlite_autoindex_backstay_signals_1"},
+    "signals/arrived": {"sqlite_autoindex_backstay_signals_1"},
+    "signals/mail": {"sqlite_autoindex_backstay_signals_1", "sqlite_autoindex_backstay_waits_1"},
     "limits/candidates": {"jobs_claim", "jobs_claim_suspect", KEY},
     "limits/rivals": {"jobs_claim"},
     "limits/usage": {KEY},
@@ -68,7 +68,8 @@ HOT: dict[str, set[str]] = {
     "dead_letters/record": {KEY},
     "dead_letters/open": {"dead_letters_open"},
     "dead_letters/next_open": {"dead_letters_open"},
-    "dead_letters/groups": {"dead_letters_cause"},
+    "dead_letters/by_hour": {"dead_letters_open"},
+    "dead_letters/groups": {"dead_letters_cause", "dead_letters_closed"},
     "schedules/look": {"schedules_due", "fires_queued"},
     "schedules/due": {"schedules_due"},
     "schedules/advance": {"schedules_due"},
@@ -76,10 +77,10 @@ HOT: dict[str, set[str]] = {
     "fires/close": {"fires_open", KEY},
     "fires/open": {"fires_open"},
     "fires/waiting": {"fires_queued"},
-    "fires/existing": {"sqlite_autoindex_windlass_fires_1"},
+    "fires/existing": {"sqlite_autoindex_backstay_fires_1"},
     "fires/keep": {"fires_job", KEY},
     "fires/forget": {"fires_age"},
-    "locks/get": {"sqlite_autoindex_windlass_locks_1"},
+    "locks/get": {"sqlite_autoindex_backstay_locks_1"},
 }
 
 
@@ -107,7 +108,7 @@ async def test_a_hot_statement_comes_in_by_its_index(database: Sqlite, name: str
 
     used = set(re.findall(r"INDEX (\w+)", " ".join(plan)))
     scans = [
-        step for step in plan if re.match(r"SCAN (windlass_jobs|job|head)\b", step) and "INDEX" not in step
+        step for step in plan if re.match(r"SCAN (backstay_jobs|job|head)\b", step) and "INDEX" not in step
     ]
     assert scans == []
     assert used >= HOT[name]

@@ -6,8 +6,8 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from windlass.wakeups.contract import ANYTHING
-from windlass.wakeups.sqlite import SqliteWakeups
+from backstay.wakeups.contract import ANYTHING
+from backstay.wakeups.sqlite import SqliteWakeups
 
 
 async def test_a_file_that_cannot_be_read_for_a_while_does_not_end_the_listening(tmp_path: Path) -> None:

@@ -8,23 +8,15 @@ from typing import Any
 
 import pytest
 
-from windlass import (
-    Context,
-    Hopeless,
-    InvalidArguments,
-    InvalidPolicy,
-    InvalidSettings,
-    State,
-    Tasks,
-    Windlass,
-)
-from windlass.tasks import Task, period_start
-from windlass.testing import FrozenClock, Harness, PrivatePostgres, harness
+from backstay import Backstay, Context, Hopeless, State, Tasks, period_lock_id, period_start
+from backstay.errors import InvalidArguments, InvalidPolicy, InvalidSchedule, InvalidSettings
+from backstay.tasks import Task
+from backstay.testing import FrozenClock, Harness, PrivatePostgres, harness
 
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
-app = Windlass("sqlite:////nowhere/windlass.db")
+app = Backstay("sqlite:////nowhere/backstay.db")
 tasks = Tasks(app, queue="upkeep", max_attempts=3)
 seen: list[Any] = []
 broken: list[str] = []
@@ -44,6 +36,17 @@ def digest(ctx: Context, now: datetime) -> dict[str, Any]:
     return {"items": 2, "mails": ["a", "b"]}
 
 
+@tasks.task(period="1h")
+async def tidy(now: datetime, limit: int = 10, dry_run: bool = False) -> dict[str, Any]:
+    return {"limit": limit, "removed": 0 if dry_run else limit}
+
+
+@tasks.task(period="1h")
+async def print_labels(ctx: Context, now: datetime) -> int:
+    async with ctx.lock("printer", "10m"):
+        return 3
+
+
 @app.job
 async def careful(name: str, keep: bool = False, fail: bool = False) -> str:
     async with (ctx := _context()).lock(name, "10m", keep=keep) as lock:
@@ -60,7 +63,7 @@ def plain(ctx: Context, name: str) -> int:
 
 
 def _context() -> Context:
-    from windlass import current
+    from backstay import current
 
     return current()
 
@@ -105,14 +108,14 @@ async def test_four_ticks_of_a_quarter_of_an_hour_all_run_and_a_repeated_one_is_
 ) -> None:
     """ENG-077."""
     for quarter in range(4):
-        await tasks.enqueue("poll", reference_time=START + quarter * 15 * MINUTE)
-    await tasks.enqueue("poll", reference_time=START + 16 * MINUTE)
+        await tasks.enqueue("poll", reference_time=START - HOUR + quarter * 15 * MINUTE)
+    await tasks.enqueue("poll", reference_time=START - HOUR + 16 * MINUTE)
 
     results = await ran(shelf)
 
     assert [result.get("items") for result in results] == [7, 7, 7, 7, None]
-    assert "poll:2026-03-01T10:15Z" in results[4]["skipped"]
-    assert [now for _, now in seen] == [START + quarter * 15 * MINUTE for quarter in range(4)]
+    assert "poll:2026-03-01T09:15Z" in results[4]["skipped"]
+    assert [now for _, now in seen] == [START - HOUR + quarter * 15 * MINUTE for quarter in range(4)]
 
 
 async def test_the_ticks_of_a_schedule_all_run_and_are_in_the_history(shelf: Harness) -> None:
@@ -131,7 +134,7 @@ async def test_the_ticks_of_a_schedule_all_run_and_are_in_the_history(shelf: Har
 
 
 async def test_a_refused_lock_is_a_skipped_entry(shelf: Harness) -> None:
-    await tasks.enqueue("poll", reference_time=START + 15 * MINUTE)
+    await app.locks.acquire("poll:2026-03-01T10:15Z", ttl="1d", holder="somebody")
     await shelf.drain()
     await shelf.travel("15m")
     await shelf.drain()
@@ -141,6 +144,19 @@ async def test_a_refused_lock_is_a_skipped_entry(shelf: Harness) -> None:
     assert entry.status == "skipped"
     assert entry.reason is not None
     assert "is held by" in entry.reason
+
+
+async def test_a_lock_that_the_task_itself_finds_taken_is_waited_for(shelf: Harness) -> None:
+    await app.locks.acquire("printer", ttl="5m", holder="somebody")
+    job = await tasks.enqueue("print_labels")
+
+    await shelf.drain()
+    waiting = await app.jobs.get(job.id)
+    await shelf.travel("6m")
+    await shelf.drain()
+
+    assert (waiting.state, waiting.attempt) == (State.SCHEDULED, 0)
+    assert (await job.result())["items"] == 3
 
 
 async def test_a_failed_run_releases_its_lock_so_that_the_retry_may_run(shelf: Harness) -> None:
@@ -229,8 +245,8 @@ async def test_a_handler_in_a_process_of_its_own_takes_locks_through_its_worker(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"sqlite:///{tmp_path}/jobs.db"
-    own = Windlass(url)
-    own.registry = app.registry
+    own = Backstay(url)
+    own._registry = app._registry
     async with own.working(kinds=["apart"]):
         job = await own.jobs.enqueue_by_name("apart", {"name": "p"})
         fence = await own.jobs.result(job.id, timeout=60)
@@ -258,3 +274,94 @@ def test_locks_refuse_what_makes_no_sense() -> None:
 
     with pytest.raises(InvalidPolicy, match="ttl"):
         ctx.lock("x", "0s")
+
+
+async def test_a_task_takes_arguments_and_options_and_refuses_what_it_does_not_take(shelf: Harness) -> None:
+    job = await tasks.enqueue("tidy", args={"limit": 3}, metadata={"flow": "F-7"}, tags=["nightly"])
+
+    [result] = await ran(shelf)
+
+    stored = await app.jobs.get(job.id)
+    assert (result["limit"], result["removed"]) == (3, 3)
+    assert (stored.metadata, list(stored.tags)) == ({"flow": "F-7"}, ["nightly"])
+    with pytest.raises(InvalidArguments, match="'tidy' has no most: it takes limit"):
+        await tasks.enqueue("tidy", args={"most": 3})
+    with pytest.raises(InvalidArguments, match="'poll' has no limit: it takes none"):
+        await tasks.enqueue("poll", args={"limit": 3})
+
+
+async def test_a_dry_run_takes_no_lock_and_only_some_tasks_have_one(shelf: Harness) -> None:
+    await tasks.enqueue("tidy", dry_run=True)
+    await tasks.enqueue("tidy")
+
+    dry, real = await ran(shelf)
+
+    assert (dry["dry_run"], dry["removed"]) == (True, 0)
+    assert real["removed"] == 10
+    with pytest.raises(InvalidArguments, match="'poll' has no dry run"):
+        await tasks.enqueue("poll", dry_run=True)
+
+
+async def test_a_reference_time_in_the_future_is_refused_unless_forced(shelf: Harness) -> None:
+    ahead = START + HOUR
+
+    with pytest.raises(InvalidArguments, match="is in the future"):
+        await tasks.enqueue("poll", reference_time=ahead)
+    await tasks.enqueue("poll", reference_time=ahead, force=True)
+
+    [result] = await ran(shelf)
+    assert result["reference_time"].startswith("2026-03-01T11:00")
+
+
+async def test_a_schedule_is_not_run_for_the_future_unless_forced(shelf: Harness) -> None:
+    await app.schedules.create("sweep", careful, every="1h", args={"name": "x"})
+
+    with pytest.raises(InvalidSchedule, match="is in the future"):
+        await app.schedules.run_now("sweep", reference_time=START + DAY)
+
+    assert await app.schedules.run_now("sweep", reference_time=START + DAY, force=True) is not None
+
+
+def test_periods_and_their_locks_are_for_everybody() -> None:
+    assert period_lock_id("poll", START + 16 * MINUTE, "15m") == "poll:2026-03-01T10:15Z"
+    assert period_start(START + 16 * MINUTE, "1h") == START
+
+
+async def test_every_run_of_a_task_is_in_its_history_whoever_asked_for_it(shelf: Harness) -> None:
+    await tasks.enqueue("poll", created_by="ada")
+    await tasks.enqueue("poll", created_by="bob", force=True, reference_time=START - HOUR)
+    await tasks.enqueue("tidy", args={"limit": 3}, dry_run=True)
+    await shelf.drain()
+    await shelf.travel(to=START + 16 * MINUTE)
+    await shelf.drain()
+
+    runs = await tasks.history("poll")
+    assert [(run.trigger, run.status, run.items, run.created_by) for run in runs] == [
+        ("schedule", "completed", 7, "scheduler"),
+        ("run_now", "completed", 7, "bob"),
+        ("run_now", "completed", 7, "ada"),
+    ]
+    assert runs[1].reference_time == START - HOUR
+    [tidied] = await tasks.history("tidy")
+    assert (tidied.trigger, tidied.status, tidied.job_id is not None) == ("run_now", "completed", True)
+    assert await tasks.history("print_labels") == []
+
+
+async def test_a_schedule_that_has_had_no_success_for_too_long_is_found(shelf: Harness) -> None:
+    await shelf.travel(to=START + 16 * MINUTE)
+    await shelf.drain()
+    assert await silent() == []
+
+    broken.extend(["away"] * 100)
+    await shelf.travel(to=START + 50 * MINUTE)
+    [found] = await silent()
+    assert (found.severity.value, "'poll' has had no success for" in found.title) == ("warning", True)
+    assert "backstay schedules history poll" in found.advice
+
+    broken.clear()
+    await shelf.drain(with_scheduled=False)
+    assert await silent() == []
+
+
+async def silent() -> list[Any]:
+    return [one for one in await app.doctor.check() if one.code == "schedule_without_success"]

@@ -16,10 +16,10 @@ from drivers import ON_POSTGRES, ON_SQLITE, Driver, async_sqlalchemy, sqlalchemy
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from windlass import Windlass
-from windlass.errors import IdempotencyMismatch, InvalidSettings, SchemaMismatch, SyncOnLoop, WrongDatabase
-from windlass.job import Job
-from windlass.testing import PrivatePostgres
+from backstay import Backstay
+from backstay.errors import IdempotencyMismatch, InvalidSettings, SchemaMismatch, SyncOnLoop, WrongDatabase
+from backstay.model.job import Job
+from backstay.testing import PrivatePostgres
 
 Put = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -33,7 +33,7 @@ class Notes:
 
     def __init__(self, url: str, driver: Driver) -> None:
         self.url, self.driver = url, driver
-        self.app = Windlass(url)
+        self.app = Backstay(url)
         self.noted: asyncio.Queue[int] = asyncio.Queue()
         self.handler = self.app.job(kind="note")(self._note)
 
@@ -71,8 +71,8 @@ def postgres_url(postgres_server: PrivatePostgres) -> Iterator[str]:
 
 
 async def migrated(url: str) -> None:
-    app = Windlass(url)
-    await app.connections.migrate()
+    app = Backstay(url)
+    await app._connections.migrate()
     await app.close()
 
 
@@ -111,7 +111,7 @@ async def notes(driver: Driver, places: tuple[str, str]) -> AsyncIterator[Notes]
     if driver in ON_POSTGRES:
         with psycopg.connect(url) as connection:
             connection.execute(
-                "TRUNCATE windlass.jobs, windlass.idempotency_keys, windlass.unique_windows CASCADE"
+                "TRUNCATE backstay.jobs, backstay.idempotency_keys, backstay.unique_windows CASCADE"
             )
 
 
@@ -284,7 +284,7 @@ async def test_a_blocking_call_cannot_use_an_asynchronous_transaction(notes: Not
 
 
 def test_a_blocking_transaction_needs_no_event_loop_of_the_callers(postgres_url: str) -> None:
-    app = Windlass(postgres_url)
+    app = Backstay(postgres_url)
     handler = app.job(kind="plain")(lambda: None)
 
     with psycopg.connect(postgres_url) as connection:
@@ -297,7 +297,7 @@ def test_a_blocking_transaction_needs_no_event_loop_of_the_callers(postgres_url:
 
 
 def test_the_statement_runs_in_the_callers_thread(tmp_path: Path) -> None:
-    app = Windlass(f"sqlite:///{tmp_path}/jobs.db")
+    app = Backstay(f"sqlite:///{tmp_path}/jobs.db")
     handler = app.job(kind="plain")(lambda: None)
     app.sync.jobs.counts()
     connection = sqlite3.connect(tmp_path / "jobs.db", check_same_thread=True)
@@ -313,20 +313,20 @@ def test_the_statement_runs_in_the_callers_thread(tmp_path: Path) -> None:
 
 
 def test_a_file_without_our_tables_says_so(tmp_path: Path) -> None:
-    app = Windlass(f"sqlite:///{tmp_path}/jobs.db")
+    app = Backstay(f"sqlite:///{tmp_path}/jobs.db")
     handler = app.job(kind="plain")(lambda: None)
     connection = sqlite3.connect(tmp_path / "jobs.db")
 
     with connection:
         connection.execute("CREATE TABLE orders (id integer PRIMARY KEY)")
-        with pytest.raises(SchemaMismatch, match="windlass db migrate"):
+        with pytest.raises(SchemaMismatch, match="backstay db migrate"):
             handler.options(tx=connection).enqueue_sync()
     connection.close()
     app.close_sync()
 
 
 def test_a_refused_batch_leaves_the_callers_transaction_on_sqlite_as_it_was(tmp_path: Path) -> None:
-    app = Windlass(f"sqlite:///{tmp_path}/jobs.db")
+    app = Backstay(f"sqlite:///{tmp_path}/jobs.db")
     handler = app.job(kind="numbered")(lambda number: None)
     app.sync.jobs.counts()
     connection = sqlite3.connect(tmp_path / "jobs.db")
@@ -342,10 +342,10 @@ def test_a_refused_batch_leaves_the_callers_transaction_on_sqlite_as_it_was(tmp_
 
 
 async def test_a_session_announces_after_its_commit_and_not_inside(postgres_url: str) -> None:
-    app = Windlass(postgres_url)
+    app = Backstay(postgres_url)
     handler = app.job(kind="heard", queue="hearing")(lambda: None)
     listener = await psycopg.AsyncConnection.connect(postgres_url, autocommit=True)
-    await listener.execute("LISTEN windlass")
+    await listener.execute("LISTEN backstay")
 
     def store() -> int:
         engine = create_engine(postgres_url.replace("://", "+psycopg://"))
@@ -353,7 +353,7 @@ async def test_a_session_announces_after_its_commit_and_not_inside(postgres_url:
             handler.options(tx=session).enqueue_sync()
             with session.begin_nested():
                 handler.options(tx=session).enqueue_sync()
-            assert session.scalar(text("SELECT current_setting('windlass.notify', TRUE)")) == ""
+            assert session.scalar(text("SELECT current_setting('backstay.notify', TRUE)")) == ""
             own: int = session.scalar(text("SELECT pg_backend_pid()"))
         engine.dispose()
         return own
@@ -369,7 +369,7 @@ async def test_a_session_announces_after_its_commit_and_not_inside(postgres_url:
 
 
 def test_a_joined_connection_makes_no_checkpoints_where_they_are_unsound(tmp_path: Path) -> None:
-    app = Windlass(f"sqlite:///{tmp_path}/jobs.db")
+    app = Backstay(f"sqlite:///{tmp_path}/jobs.db")
     handler = app.job(kind="plain")(lambda: None)
     app.sync.jobs.counts()
     connection = sqlite3.connect(tmp_path / "jobs.db")
@@ -384,7 +384,7 @@ def test_a_joined_connection_makes_no_checkpoints_where_they_are_unsound(tmp_pat
 
 
 async def test_a_session_on_somebody_elses_connection_announces_by_the_commit(postgres_url: str) -> None:
-    app = Windlass(postgres_url)
+    app = Backstay(postgres_url)
     ran = asyncio.Event()
 
     @app.job(kind="outer")

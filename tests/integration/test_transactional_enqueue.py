@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from windlass.errors import (
+from backstay.errors import (
     IdempotencyMismatch,
     InvalidPayload,
     InvalidSettings,
@@ -24,17 +24,17 @@ from windlass.errors import (
     StoreUnavailable,
     WrongDatabase,
 )
-from windlass.job import JobId, NewJob, Stored
-from windlass.records import KindRecord
-from windlass.stores.enqueuing import EnqueuingStore
-from windlass.stores.joining.joining import Joining
-from windlass.stores.joining.objects import to_object
-from windlass.stores.joining.postgres import PostgresHome
-from windlass.stores.joining.sqlite import SqliteHome
-from windlass.stores.kinds import KindStore
-from windlass.stores.migrate import migrate
-from windlass.stores.postgres import Postgres
-from windlass.testing import PrivatePostgres
+from backstay.model.job import JobId, NewJob, Stored
+from backstay.model.records import KindRecord
+from backstay.stores.caller_transaction.job_json import to_object
+from backstay.stores.caller_transaction.joining import Joining
+from backstay.stores.caller_transaction.postgres import PostgresHome
+from backstay.stores.caller_transaction.sqlite import SqliteHome
+from backstay.stores.database.migrate import migrate
+from backstay.stores.database.postgres import Postgres
+from backstay.stores.enqueuing import EnqueuingStore
+from backstay.stores.kinds import KindStore
+from backstay.testing import PrivatePostgres
 
 Connection = Any
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}, "additionalProperties": False}
@@ -67,7 +67,7 @@ async def observer(url: str) -> AsyncIterator[Connection]:
     connection = await asyncpg.connect(url)
     yield connection
     await connection.execute(
-        "TRUNCATE windlass.jobs, windlass.idempotency_keys, windlass.unique_windows CASCADE"
+        "TRUNCATE backstay.jobs, backstay.idempotency_keys, backstay.unique_windows CASCADE"
     )
     await connection.close()
 
@@ -137,7 +137,7 @@ async def enqueue_and_roll_back(begin: Begin, job: NewJob, url: str) -> None:
 
 
 async def stored(observer: Connection) -> int:
-    count: int = await observer.fetchval("SELECT count(*) FROM windlass.jobs")
+    count: int = await observer.fetchval("SELECT count(*) FROM backstay.jobs")
     return count
 
 
@@ -157,7 +157,7 @@ async def test_a_transaction_rolled_back_leaves_nothing(begin: Begin, url: str, 
         await enqueue_and_roll_back(begin, new_job(idempotency_key="k", fingerprint="1"), url)
 
     assert await stored(observer) == 0
-    assert await observer.fetchval("SELECT count(*) FROM windlass.idempotency_keys") == 0
+    assert await observer.fetchval("SELECT count(*) FROM backstay.idempotency_keys") == 0
 
 
 async def test_a_key_is_free_again_after_a_rollback(begin: Begin, url: str, observer: Connection) -> None:
@@ -222,7 +222,7 @@ async def test_a_savepoint_rolled_back_takes_only_its_own_job(url: str, observer
     await connection.close()
 
     assert await stored(observer) == 2
-    assert await observer.fetchval("SELECT count(*) FROM windlass.jobs WHERE id = $1", kept.id) == 1
+    assert await observer.fetchval("SELECT count(*) FROM backstay.jobs WHERE id = $1", kept.id) == 1
 
 
 async def test_a_savepoint_saves_the_transaction_from_a_refused_job(
@@ -243,7 +243,7 @@ async def test_a_kind_that_no_worker_has_declared_yet_is_stored(
     async with begin() as transaction:
         await enqueue_in(transaction, [new_job(kind="brand-new", queue="q", priority=7)], url=url)
 
-    row = await observer.fetchrow("SELECT kind, queue, priority FROM windlass.jobs")
+    row = await observer.fetchrow("SELECT kind, queue, priority FROM backstay.jobs")
     assert tuple(row) == ("brand-new", "q", 7)
 
 
@@ -256,14 +256,14 @@ async def test_what_the_client_left_out_is_not_filled_in_from_the_kind(
         await enqueue_in(connection, [new_job(kind="brief")], url=url)
     await connection.close()
 
-    assert await observer.fetchval("SELECT expires_at FROM windlass.jobs") is None
+    assert await observer.fetchval("SELECT expires_at FROM backstay.jobs") is None
 
 
 async def test_workers_are_told_when_the_transaction_commits(
     begin: Begin, url: str, observer: Connection
 ) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
-    await observer.add_listener("windlass", lambda *told: heard.put_nowait(told[-1]))
+    await observer.add_listener("backstay", lambda *told: heard.put_nowait(told[-1]))
     jobs = [new_job(queue="a"), new_job(queue="a"), new_job(queue="b"), new_job(delay=timedelta(hours=1))]
 
     async with begin() as transaction:
@@ -279,11 +279,11 @@ async def test_workers_are_told_when_the_transaction_commits(
 
 async def test_hints_can_be_switched_off_for_a_transaction(url: str, observer: Connection) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
-    await observer.add_listener("windlass", lambda *told: heard.put_nowait(told[-1]))
+    await observer.add_listener("backstay", lambda *told: heard.put_nowait(told[-1]))
     connection = await asyncpg.connect(url)
 
     async with connection.transaction():
-        await connection.execute("SET LOCAL windlass.notify = off")
+        await connection.execute("SET LOCAL backstay.notify = off")
         await enqueue_in(connection, [new_job(queue="silent")], url=url)
     async with connection.transaction():
         await enqueue_in(connection, [new_job(queue="loud")], url=url)
@@ -302,7 +302,7 @@ async def test_it_takes_one_statement_once_the_connection_is_known(url: str, obs
     await connection.close()
 
     assert len(asked) == 1
-    assert "windlass.enqueue_checked" in asked[0]
+    assert "backstay.enqueue_checked" in asked[0]
 
 
 async def test_the_row_is_the_one_an_ordinary_enqueue_stores(url: str, observer: Connection) -> None:
@@ -340,7 +340,7 @@ async def test_the_row_is_the_one_an_ordinary_enqueue_stores(url: str, observer:
     await connection.close()
 
     rows = [
-        await observer.fetchrow("SELECT * FROM windlass.jobs WHERE id = $1", job.id)
+        await observer.fetchrow("SELECT * FROM backstay.jobs WHERE id = $1", job.id)
         for job in (ordinary, joined)
     ]
     differing = {"id", "created_at", "updated_at", "policy"}
@@ -358,7 +358,7 @@ async def test_an_encoder_of_the_callers_for_json_does_not_matter(url: str, obse
         await enqueue_in(connection, [new_job(args='{"a":1}')], url=url)
     await connection.close()
 
-    assert await observer.fetchval("SELECT args FROM windlass.jobs") == '{"a":1}'
+    assert await observer.fetchval("SELECT args FROM backstay.jobs") == '{"a":1}'
 
 
 async def test_a_connection_without_a_transaction_is_refused(url: str, observer: Connection) -> None:
@@ -419,7 +419,7 @@ async def test_a_database_without_our_tables_says_so(postgres_server: PrivatePos
     elsewhere = postgres_server.url("elsewhere")
     connection = await asyncpg.connect(elsewhere)
 
-    with pytest.raises(SchemaMismatch, match="windlass db migrate"):
+    with pytest.raises(SchemaMismatch, match="backstay db migrate"):
         async with connection.transaction():
             await enqueue_in(connection, [new_job()], url=elsewhere)
     await connection.close()
@@ -432,6 +432,26 @@ async def test_a_broken_connection_is_reported_as_such(url: str, observer: Conne
 
     with pytest.raises((StoreUnavailable, InvalidSettings)):
         await enqueue_in(connection, [new_job()], url=url)
+
+
+@pytest.mark.parametrize(
+    "error", [asyncpg.InternalClientError("another operation is in progress"), OSError()]
+)
+async def test_every_way_in_which_a_link_breaks_is_reported_as_such(
+    url: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """A connection that is cut while nobody waits for it may be told of in the driver's own words."""
+
+    async def breaks(*_: object) -> None:
+        raise error
+
+    connection = await asyncpg.connect(url)
+    monkeypatch.setattr(asyncpg.Connection, "fetch", breaks)
+
+    with pytest.raises(StoreUnavailable):
+        async with connection.transaction():
+            await enqueue_in(connection, [new_job()], url=url)
+    await connection.close()
 
 
 async def test_things_that_are_no_transaction_are_refused_with_what_is(url: str, engine: AsyncEngine) -> None:

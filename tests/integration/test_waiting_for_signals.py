@@ -10,24 +10,22 @@ from typing import Any
 
 import pytest
 
-from windlass import (
-    Context,
+from backstay import Backstay, Context, State
+from backstay.composition.connect import open_database
+from backstay.errors import (
     InvalidPayload,
     InvalidSignal,
     JobNotFound,
     SignalRefused,
     SignalTimeout,
-    State,
     SyncOnLoop,
-    Windlass,
 )
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.testing import Harness, PrivatePostgres, harness
-from windlass.testing.moving import IN_MEMORY
+from backstay.stores.database.migrate import migrate
+from backstay.testing import Harness, PrivatePostgres, harness
+from backstay.testing.database import IN_MEMORY
 
 did: list[str] = []
-app = Windlass("sqlite:////nowhere/windlass.db")
+app = Backstay("sqlite:////nowhere/backstay.db")
 
 
 @dataclass
@@ -103,7 +101,7 @@ def test_database(postgres_server: PrivatePostgres) -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def windlass(request: pytest.FixtureRequest) -> Iterator[Harness]:
+def backstay(request: pytest.FixtureRequest) -> Iterator[Harness]:
     url = IN_MEMORY if request.param == "sqlite" else request.getfixturevalue("test_database")
     did.clear()
     with harness(app, url) as opened:
@@ -112,14 +110,14 @@ def windlass(request: pytest.FixtureRequest) -> Iterator[Harness]:
 
 @pytest.mark.parametrize("handler", [buy, buy_in_thread], ids=["loop", "thread"])
 async def test_a_handler_waits_and_starts_from_the_top_with_its_steps_done(
-    windlass: Harness, handler: Any
+    backstay: Harness, handler: Any
 ) -> None:
     job = await handler.enqueue(number=7)
 
-    waiting = await windlass.drain()
+    waiting = await backstay.drain()
     held = await job.get()
-    await app.signal(job, "approval", {"by": "ann"}, by="the till")
-    done = await windlass.drain()
+    await app.signals.send(job, "approval", {"by": "ann"}, by="the till")
+    done = await backstay.drain()
 
     assert (waiting.waiting, done.completed) == (1, 1)
     assert (held.state, held.reason, held.attempt) == (State.HELD, "waiting for signal approval", 0)
@@ -130,58 +128,58 @@ async def test_a_handler_waits_and_starts_from_the_top_with_its_steps_done(
     ]
 
 
-async def test_an_early_signal_is_received_without_waiting(windlass: Harness) -> None:
+async def test_an_early_signal_is_received_without_waiting(backstay: Harness) -> None:
     job = await buy.enqueue(number=7)
-    await app.signal(job, "approval", {"by": "ann"})
+    await app.signals.send(job, "approval", {"by": "ann"})
 
-    drained = await windlass.drain()
+    drained = await backstay.drain()
 
     assert (len(drained), drained.completed) == (1, 1)
     assert did == ["order 7", "ask"]
 
 
-async def test_a_handler_collects_signals_in_order(windlass: Harness) -> None:
+async def test_a_handler_collects_signals_in_order(backstay: Harness) -> None:
     job = await collect.enqueue(parts=3)
     for number in range(3):
-        await windlass.drain()
-        assert await app.signal(job, "part", number, key=f"part-{number}")
-        assert not await app.signal(job, "part", 99, key=f"part-{number}")
+        await backstay.drain()
+        assert await app.signals.send(job, "part", number, key=f"part-{number}")
+        assert not await app.signals.send(job, "part", 99, key=f"part-{number}")
 
-    await windlass.drain()
+    await backstay.drain()
 
     assert await job.result() == [0, 1, 2]
     assert (await job.get()).attempt == 1
 
 
-async def test_a_handler_goes_on_without_what_did_not_come_in_time(windlass: Harness) -> None:
+async def test_a_handler_goes_on_without_what_did_not_come_in_time(backstay: Harness) -> None:
     job = await buy_or_not.enqueue()
-    await windlass.drain()
+    await backstay.drain()
 
-    await windlass.travel("1h")
-    await windlass.drain()
-    await app.signal(job, "approval", {"by": "ann, too late"})
-    await app.signal(job, "second thoughts", "ask the boss")
-    await windlass.drain()
+    await backstay.travel("1h")
+    await backstay.drain()
+    await app.signals.send(job, "approval", {"by": "ann, too late"})
+    await app.signals.send(job, "second thoughts", "ask the boss")
+    await backstay.drain()
 
     assert await job.result() == "escalated: ask the boss"
 
 
-async def test_a_timeout_that_nobody_catches_is_the_end(windlass: Harness) -> None:
+async def test_a_timeout_that_nobody_catches_is_the_end(backstay: Harness) -> None:
     job = await buy.enqueue(number=1)
-    await windlass.drain()
+    await backstay.drain()
 
-    await windlass.travel("3d")
-    await windlass.drain()
+    await backstay.travel("3d")
+    await backstay.drain()
 
     dead = await job.get()
-    assert (dead.state, dead.error and dead.error["type"]) == (State.DEAD, "windlass.SignalTimeout")
+    assert (dead.state, dead.error and dead.error["type"]) == (State.DEAD, "backstay.SignalTimeout")
 
 
-async def test_a_payload_of_another_type_is_the_end(windlass: Harness) -> None:
+async def test_a_payload_of_another_type_is_the_end(backstay: Harness) -> None:
     job = await buy.enqueue(number=1)
-    await app.signal(job, "approval", {"by": 7})
+    await app.signals.send(job, "approval", {"by": 7})
 
-    await windlass.drain()
+    await backstay.drain()
 
     dead = await job.get()
     assert dead.state is State.DEAD
@@ -189,11 +187,11 @@ async def test_a_payload_of_another_type_is_the_end(windlass: Harness) -> None:
     assert "not of the type that is waited for" in dead.error["message"]
 
 
-async def test_a_wait_in_a_task_group_is_a_wait(windlass: Harness) -> None:
+async def test_a_wait_in_a_task_group_is_a_wait(backstay: Harness) -> None:
     job = await wait_in_a_group.enqueue()
-    drained = await windlass.drain()
-    await app.signal(job, "number", 7)
-    await windlass.drain()
+    drained = await backstay.drain()
+    await app.signals.send(job, "number", 7)
+    await backstay.drain()
 
     assert drained.waiting == 1
     assert await job.result() == 7
@@ -210,22 +208,22 @@ async def test_a_wait_in_a_task_group_is_a_wait(windlass: Harness) -> None:
     ],
 )
 async def test_a_wait_that_cannot_be_is_refused_by_name(
-    windlass: Harness, how: str, error: type[Exception]
+    backstay: Harness, how: str, error: type[Exception]
 ) -> None:
-    ran = await windlass.try_job(wait_wrongly, how=how)
+    ran = await backstay.try_job(wait_wrongly, how=how)
 
     assert isinstance(ran.error, error)
 
 
-async def test_a_job_can_be_enqueued_held_for_a_signal(windlass: Harness) -> None:
+async def test_a_job_can_be_enqueued_held_for_a_signal(backstay: Harness) -> None:
     job = await buy.options(wait_for="approval", wait_timeout="1d").enqueue(number=7)
     late = await buy_or_not.options(wait_for="approval", wait_timeout="1h").enqueue()
 
-    nothing = await windlass.drain()
+    nothing = await backstay.drain()
     why = await app.doctor.why(job.id)
-    await app.signal(job, "approval", {"by": "ann"})
-    await windlass.travel("1h")
-    await windlass.drain()
+    await app.signals.send(job, "approval", {"by": "ann"})
+    await backstay.travel("1h")
+    await backstay.drain()
 
     assert len(nothing) == 0
     assert "waits for the signal 'approval'" in why[0]
@@ -233,26 +231,26 @@ async def test_a_job_can_be_enqueued_held_for_a_signal(windlass: Harness) -> Non
     assert (await late.get()).reason == "waiting for signal second thoughts"
 
 
-async def test_a_job_is_held_for_one_thing(windlass: Harness) -> None:
+async def test_a_job_is_held_for_one_thing(backstay: Harness) -> None:
     with pytest.raises(InvalidPayload, match="wait_timeout needs wait_for"):
         await buy.options(wait_timeout="1d").enqueue(number=7)
     with pytest.raises(InvalidPayload, match="either held_for or wait_for"):
         await buy.options(wait_for="approval", held_for="a person").enqueue(number=7)
 
 
-async def test_bad_signals_are_refused_and_nothing_is_stored(windlass: Harness) -> None:
+async def test_bad_signals_are_refused_and_nothing_is_stored(backstay: Harness) -> None:
     job = await buy.enqueue(number=7)
-    await windlass.drain()
+    await backstay.drain()
 
     with pytest.raises(InvalidPayload):
-        await app.signal(job, "approval", float("nan"))
+        await app.signals.send(job, "approval", float("nan"))
     with pytest.raises(InvalidPayload):
-        await app.signal(job, "", {})
+        await app.signals.send(job, "", {})
     with pytest.raises(JobNotFound):
-        await app.signal("no id", "approval")
+        await app.signals.send("no id", "approval")
     await app.jobs.cancel(job.id, reason="not needed")
     with pytest.raises(SignalRefused, match="cancelled and waits for nothing"):
-        await app.signal(job, "approval")
+        await app.signals.send(job, "approval")
 
     assert await app.signals.of_job(job) == []
 
@@ -266,7 +264,7 @@ async def test_no_signal_is_missed_however_it_races_with_the_wait(
     opened = open_database(url)
     await migrate(opened)
     await opened.close()
-    racing = Windlass(url)
+    racing = Backstay(url)
     begun: asyncio.Queue[Any] = asyncio.Queue()
 
     @racing.job(kind=f"race_{database}")
@@ -279,7 +277,7 @@ async def test_no_signal_is_missed_however_it_races_with_the_wait(
         for number in range(200):
             job_id = await begun.get()
             await asyncio.sleep(0.0005 * (number % 8))
-            await racing.signal(job_id, "go", 1)
+            await racing.signals.send(job_id, "go", 1)
 
     async with racing.working(concurrency=8):
         sending = asyncio.create_task(send())
@@ -294,7 +292,7 @@ async def test_no_signal_is_missed_however_it_races_with_the_wait(
 async def test_a_wait_survives_the_worker_that_began_it(tmp_path: Path) -> None:
     """Another worker, which never saw the job before, finishes it; no lease and no slot is held meanwhile."""
     url = f"sqlite:///{tmp_path}/restart.db"
-    first = Windlass(url)
+    first = Backstay(url)
     first.job(kind="buy")(buy.__wrapped__)
     async with first.working(concurrency=1):
         handle = await first.jobs.enqueue_by_name("buy", {"number": 1})
@@ -305,16 +303,16 @@ async def test_a_wait_survives_the_worker_that_began_it(tmp_path: Path) -> None:
             await asyncio.sleep(0.01)
     await first.close()
 
-    second = Windlass(url)
+    second = Backstay(url)
     second.job(kind="buy")(buy.__wrapped__)
-    await second.signal(handle.id, "approval", {"by": "ann"})
+    await second.signals.send(handle.id, "approval", {"by": "ann"})
     async with second.working(concurrency=1):
         assert await second.jobs.result(handle.id, timeout=20) == "bought 1 for ann"
     await second.close()
 
 
 async def test_a_timeout_comes_by_itself(tmp_path: Path) -> None:
-    timing = Windlass(f"sqlite:///{tmp_path}/timing.db")
+    timing = Backstay(f"sqlite:///{tmp_path}/timing.db")
 
     @timing.job
     async def impatient(ctx: Context) -> str:

@@ -31,6 +31,7 @@ HOT: Hot = {
     "workers/lead": (set(), 0),
     "workers/neighbours": ({"workers_pkey"}, 0),
     "workers/company": ({"workers_pkey"}, 0),
+    "workers/other_code": (set(), 0),
     "workers/bury_one": ({"workers_pkey"}, 0),
     "workers/bury": (set(), 0),
     "kinds/routes": (set(), 0),

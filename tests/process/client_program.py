@@ -13,11 +13,11 @@ import threading
 import weakref
 from collections.abc import Callable
 
-from windlass import Windlass
-from windlass.errors import SyncOnLoop
-from windlass.events import silent
+from backstay import Backstay
+from backstay.errors import SyncOnLoop
+from backstay.model.events import silent
 
-app = Windlass(sys.argv[2], emit=silent)
+app = Backstay(sys.argv[2], emit=silent)
 
 
 @app.job

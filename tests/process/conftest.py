@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
-from support import Workshop, workshop
+from support import Workshop, migrate_now, workshop
 
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres
+from pgbouncer import pooler, program
 
 _numbers = count()
+POOLED = {"test_clients", "test_handlers", "test_kinds_of_others", "test_leaving"}
+"""Files whose tests hold without hints between processes, which do not pass a pooler."""
 
 
-def migrate_now(url: str) -> None:
-    """Make the tables, from a thread, because the caller may be on an event loop."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only holds where hints arrive."""
 
-    async def make() -> None:
-        database = open_database(url)
-        await migrate(database)
-        await database.close()
+    def needs_hints(item: pytest.Item) -> bool:
+        spec = getattr(item, "callspec", None)
+        is_pooled = spec is not None and spec.params.get("url") == "pooled"
+        return is_pooled and item.path.parent == Path(__file__).parent and item.path.stem not in POOLED
 
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        thread.submit(asyncio.run, make()).result()
+    left_out = [item for item in items if needs_hints(item)]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +54,14 @@ def postgres_url(new_postgres_database: Callable[[], str]) -> str:
     return new_postgres_database()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
+def pooled_url(postgres_url: str) -> Iterator[str]:
+    """A database of the test's own through PgBouncer in transaction mode, with few sessions."""
+    with program() as found, pooler(found, postgres_url, size=8) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres", pytest.param("pooled", marks=pytest.mark.prove)])
 def url(request: pytest.FixtureRequest) -> str:
     """The database of a test that is to hold on both."""
     return str(request.getfixturevalue(f"{request.param}_url"))

@@ -7,15 +7,15 @@ import random
 import signal
 import sys
 
-from windlass import Backoff, Limit, Rate, Windlass
+from backstay import Backoff, Backstay, Limit, Rate
 
 QUEUES = 9
 PACE = {"tick": "500ms", "leader_lease": "2s"}
 
 
-def application(url: str, *, ceiling: int | None = None, queue_limit: int | None = None) -> Windlass:
+def application(url: str, *, ceiling: int | None = None, queue_limit: int | None = None) -> Backstay:
     """The application under test; leases are short, so that lost ones are rescued while a test waits."""
-    app = Windlass(url, settings=PACE, emit=tell)
+    app = Backstay(url, settings=PACE, emit=tell)
     numbers = {"lease": "3s", "backoff": Backoff.fixed("20ms"), "max_attempts": 50, "max_crashes": 50}
     if ceiling is not None:
         app.ceiling(ceiling)

@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from windlass import Backoff, Cancel, Context, Retry, SignalTimeout, Snooze, Windlass, current
+from backstay import Backoff, Backstay, Cancel, Context, Hopeless, Retry, Snooze, current
+from backstay.errors import SignalTimeout
 
-app = Windlass(os.environ["PROCESS_JOBS_URL"])
+app = Backstay(os.environ["PROCESS_JOBS_URL"])
 # A large application takes its time to import, in each process anew.
 time.sleep(float(os.environ.get("PROCESS_JOBS_IMPORT_SECONDS", "0")))
 quick: dict[str, Any] = {"backoff": Backoff.fixed("50ms"), "lease": "5s"}
@@ -166,6 +167,26 @@ def wait(path: str) -> int:
     return os.getpid()
 
 
+@app.job(runs_in="process", timeout="90s", **quick)
+def tell_of_itself(ctx: Context) -> dict[str, Any]:
+    told = {"by": ctx.created_by, "tags": list(ctx.tags), "metadata": ctx.metadata, "worker": ctx.worker_id}
+    return {**told, "left": ctx.time_left.total_seconds()}
+
+
+@app.job(runs_in="process", timeout="90s", timeout_by=lambda seconds: seconds, **quick)
+def tell_its_limit(ctx: Context, seconds: float) -> float:
+    return ctx.timeout.total_seconds()
+
+
+@app.job(runs_in="process", max_attempts=1, **quick)
+def note_and_end(ctx: Context, how: str) -> None:
+    ctx.note(page=7)
+    ctx.note_partial([1, 2])
+    if how == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise Hopeless("no", details={"row": 9})
+
+
 @app.job(runs_in="process", **quick)
 async def enqueue_another() -> str:
     return str((await add.enqueue(a=1)).id)
@@ -245,8 +266,13 @@ async def pay(ctx: Context, n: int, how: str = "return") -> None:
     async with ctx.transaction() as tx:
         await tx.execute(insert, n)
         await add.options(delay="1h").enqueue(a=n)
-        if how == "raise":
-            raise Cancel("undo it")
+        match how:
+            case "raise":
+                raise Cancel("undo it")
+            case "fail":
+                tx.fail(Hopeless("no such account"))
+            case "snooze":
+                tx.snooze("1h")
     if how == "die":
         os._exit(7)
     if how == "late":

@@ -21,25 +21,26 @@ import asyncpg
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
+from backstay import Backoff, Backstay, Context, Hopeless
+from backstay.composition import make_worker as assembly
+from backstay.maintenance.loop import Maintenance
+from backstay.stores.database import postgres
+from backstay.stores.handler_transaction import commit_outcome as certainty
+from backstay.wakeups.postgres import PostgresWakeups
+from backstay.wakeups.sqlite import SqliteWakeups
+from backstay.worker import watchdog
 from chaos import mutants
-from windlass import Backoff, Context, Hopeless, Windlass, assembly
-from windlass.maintenance.loop import Maintenance
-from windlass.stores import postgres
-from windlass.stores.completing import certainty
-from windlass.wakeups.postgres import PostgresWakeups
-from windlass.wakeups.sqlite import SqliteWakeups
-from windlass.worker import watchdog
 
 Settings = dict[str, Any]
 PACE = {"tick": 0.5, "leader_lease": 2, "silence": 30}
 
 
-def application(settings: Settings) -> Windlass:
+def application(settings: Settings) -> Backstay:
     """The application under test; `lease` is short, so that a lost one is rescued while a test waits."""
     # At their usual size every test of a crash would take half a minute.
     usual = {"silence": 30} if "tick" in settings else PACE
     pace = {**usual, **{name: settings[name] for name in PACE if name in settings}}
-    app = Windlass(settings["url"], settings=pace, emit=Events(settings.get("events")))
+    app = Backstay(settings["url"], settings=pace, emit=Events(settings.get("events")))
     journal = Journal(settings.get("journal"))
     numbers: dict[str, Any] = {"lease": settings.get("lease", "3s"), "backoff": Backoff.fixed("50ms")}
 

@@ -9,9 +9,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from windlass import Context, Windlass
+from backstay import Backstay, Context
 
-app = Windlass(os.environ["SUPERVISED_URL"])
+app = Backstay(os.environ["SUPERVISED_URL"])
 FOLDER = Path(os.environ["SUPERVISED_FOLDER"])
 kept: list[bytes] = []
 

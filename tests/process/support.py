@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +21,11 @@ from typing import Any, NamedTuple
 import asyncpg
 from program import application
 
-from windlass import Windlass
-from windlass.handler import JobArgs
-from windlass.job import JobId
+from backstay import Backstay
+from backstay.composition.connect import open_database
+from backstay.handler import JobArgs
+from backstay.model.job import JobId
+from backstay.stores.database.migrate import migrate
 
 PROGRAM = Path(__file__).with_name("program.py")
 LEASE = 3.0
@@ -81,7 +84,7 @@ class Workshop:
 
     url: str
     folder: Path
-    app: Windlass
+    app: Backstay
     workers: list[WorkerProcess] = field(default_factory=list)
 
     @property
@@ -115,7 +118,7 @@ class Workshop:
         return (await self.app.jobs.enqueue_by_name(kind, args)).id
 
     async def enqueue_many(self, kind: str, many: Sequence[dict[str, Any]]) -> list[JobId]:
-        spec = self.app.registry.get(kind)
+        spec = self.app._registry.get(kind)
         calls: list[JobArgs[Any]] = [JobArgs(spec, spec.bind((), args)) for args in many]
         return [handle.id for handle in await self.app.jobs.enqueue_many(calls)]
 
@@ -135,7 +138,7 @@ class Workshop:
         await eventually(done, within=within)
 
     async def rows(self, sql: str) -> list[Any]:
-        """What the tables hold, read by none of the product's code; tables are written `windlass.jobs`."""
+        """What the tables hold, read by none of the product's code; tables are written `backstay.jobs`."""
         return await rows(self.url, sql)
 
     def close(self) -> None:
@@ -169,10 +172,10 @@ async def rows(url: str, sql: str) -> list[Any]:
     if url.startswith("sqlite"):
         connection = sqlite3.connect(url.removeprefix("sqlite:///"))
         try:
-            return connection.execute(sql.replace("windlass.", "windlass_")).fetchall()
+            return connection.execute(sql.replace("backstay.", "backstay_")).fetchall()
         finally:
             connection.close()
-    server = await asyncpg.connect(url)
+    server = await asyncpg.connect(url.partition("?")[0], statement_cache_size=0)
     try:
         return [tuple(row) for row in await server.fetch(sql)]
     finally:
@@ -200,3 +203,15 @@ def whole_lines(path: Path) -> list[str]:
         return []
     text = path.read_text()
     return text[: text.rfind("\n") + 1].splitlines()
+
+
+def migrate_now(url: str) -> None:
+    """Make the tables, from a thread, because the caller may be on an event loop."""
+
+    async def make() -> None:
+        database = open_database(url)
+        await migrate(database)
+        await database.close()
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(asyncio.run, make()).result()

@@ -10,7 +10,7 @@ async def test_a_worker_that_finds_the_database_busy_waits_and_starts(postgres_s
     migration = await asyncpg.connect(postgres_shop.url)
     try:
         async with migration.transaction():
-            await migration.execute("LOCK TABLE windlass.workers IN ACCESS EXCLUSIVE MODE")
+            await migration.execute("LOCK TABLE backstay.workers IN ACCESS EXCLUSIVE MODE")
             worker = postgres_shop.start_worker()
             await eventually(lambda: worker.events("store.failed"), within=30)
     finally:

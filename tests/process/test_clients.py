@@ -14,8 +14,8 @@ from pathlib import Path
 from program import application
 from support import Workshop, run_program
 
-from windlass.options import JobOptions
-from windlass.stores.sqlite_file import open_file
+from backstay.options import JobOptions
+from backstay.stores.database.sqlite_file import open_file
 
 CLIENTS = Path(__file__).with_name("client_program.py")
 

@@ -40,6 +40,24 @@ async def test_a_killed_workers_jobs_are_run_on_another_machine(shop: Workshop) 
     assert await other.terminated() == 0
 
 
+async def test_the_jobs_of_a_killed_worker_run_side_by_side_on_its_neighbour(shop: Workshop) -> None:
+    """Each waits until all fifty have begun again: one that was kept apart from the others would keep them all."""
+    victim = await shop.started_worker(concurrency=50)
+    await shop.enqueue_many("wait_for_file", [{"path": str(shop.gate())}] * 50)
+    await eventually(lambda: len(shop.journal("start")) == 50, within=30)
+    heir = await shop.started_worker(concurrency=50)
+
+    victim.signal(signal.SIGKILL)
+
+    await eventually(
+        lambda: len([line for line in shop.journal("start") if line.pid == heir.pid]) == 50, within=60
+    )
+    assert shop.journal("end") == []
+    shop.gate().touch()
+    await shop.all_ended(50, within=30)
+    assert await heir.terminated() == 0
+
+
 async def test_a_killed_workers_job_goes_on_at_once_on_the_same_machine(shop: Workshop) -> None:
     """Also that of a worker which has only just started: its neighbour waits neither for a lease nor for its tick."""
     settings = {"concurrency": 1, "lease": "60s", "ticks": False}
@@ -63,7 +81,7 @@ async def is_up_for(shop: Workshop, *, seconds: int) -> bool:
     return up_for > seconds
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(300)
 async def test_a_killed_workers_job_runs_again_within_66_seconds_on_another_machine(shop: Workshop) -> None:
     """At true scale: lease, renewal, tick and leader's lease are those of a worker without any settings."""
@@ -127,7 +145,7 @@ async def test_what_a_killed_client_was_promised_is_stored(shop: Workshop, tmp_p
             client.wait()
         promised += whole_lines(told)
 
-    stored = {str(row[0]) for row in await shop.rows("SELECT id FROM windlass.jobs")}
+    stored = {str(row[0]) for row in await shop.rows("SELECT id FROM backstay.jobs")}
 
     assert set(promised) <= stored
     assert len(stored) - len(promised) <= 5, "at most the one that each was about to be promised"
@@ -159,7 +177,7 @@ def is_free(lock: Path) -> bool:
         return True
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_a_poison_job_dies_of_its_own_crashes_and_takes_nobody_along(shop: Workshop) -> None:
     half = [{"n": n} for n in range(100)]
     await shop.enqueue_many("note", half)
@@ -180,7 +198,7 @@ async def test_a_poison_job_dies_of_its_own_crashes_and_takes_nobody_along(shop:
     job = await shop.app.jobs.get(poison)
     attempts = await shop.app.jobs.attempts(poison)
     assert (job.state, job.reason, job.crashes) == ("dead", "crash loop", 3)
-    assert [attempt.status for attempt in attempts] == ["crashed"] * 4
+    assert [attempt.status for attempt in attempts] == ["crashed"] * 5
     assert await shop.states() == {"completed": 200, "dead": 1}
-    assert deaths == 4
+    assert deaths == 5
     assert await shop.workers[-1].terminated() == 0

@@ -28,7 +28,7 @@ def start_demo(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 def test_the_demo_survives_its_own_murder(tmp_path: Path) -> None:
     demo = start_demo(tmp_path)
 
@@ -46,7 +46,7 @@ def test_the_demo_survives_its_own_murder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
     demo = start_demo(tmp_path)
     assert demo.stdout is not None

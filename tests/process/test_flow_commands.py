@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 APPLICATION = """
-from windlass import Windlass
+from backstay import Backstay
 
-app = Windlass("sqlite:///jobs.db")
+app = Backstay("sqlite:///jobs.db")
 
 
 @app.job
@@ -47,11 +47,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def windlass(folder: Path, *arguments: str, code: int = 0) -> str:
+def backstay(folder: Path, *arguments: str, code: int = 0) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "windlass", *arguments, "--app", "reports:app"],
+        [sys.executable, "-m", "backstay", *arguments, "--app", "reports:app"],
         cwd=folder,
-        env={**os.environ, "WINDLASS_URL": ""},
+        env={**os.environ, "BACKSTAY_URL": ""},
         capture_output=True,
         text=True,
         timeout=60,
@@ -62,17 +62,17 @@ def windlass(folder: Path, *arguments: str, code: int = 0) -> str:
 
 
 def as_json(folder: Path, *arguments: str, code: int = 0) -> Any:
-    return json.loads(windlass(folder, *arguments, "--json", code=code))
+    return json.loads(backstay(folder, *arguments, "--json", code=code))
 
 
 def test_a_flow_from_the_first_command_to_the_last(folder: Path) -> None:
-    windlass(folder, "db", "migrate")
-    nothing = windlass(folder, "flows")
+    backstay(folder, "db", "migrate")
+    nothing = backstay(folder, "flows")
     started = as_json(folder, "flows", "start", "flow.json")
     flow_id, (first, second) = started["flow_id"], started["jobs"]
     listed = as_json(folder, "flows")
     shown = as_json(folder, "flows", flow_id)
-    seen = windlass(folder, "flows", flow_id)
+    seen = backstay(folder, "flows", flow_id)
     why = as_json(folder, "job", second)
     cancelled = as_json(folder, "flows", "cancel", flow_id, "--reason", "enough", "--by", "ann")
     again = as_json(folder, "flows", "retry", first, "--reason", "after all", "--by", "ann")
@@ -90,7 +90,7 @@ def test_a_flow_from_the_first_command_to_the_last(folder: Path) -> None:
 
 
 def test_a_flow_that_cannot_be_is_refused_and_nothing_is_stored(folder: Path) -> None:
-    windlass(folder, "db", "migrate")
+    backstay(folder, "db", "migrate")
     FLOWS = {
         "circle.json": ([{"name": "a", "after": ["b"]}, {"name": "b", "after": ["a"]}], "in a circle"),
         "unknown.json": ([{"name": "a", "after": ["z"]}], "not part of the flow"),
@@ -103,6 +103,6 @@ def test_a_flow_that_cannot_be_is_refused_and_nothing_is_stored(folder: Path) ->
         refused = as_json(folder, "flows", "start", name, code=1)
         assert message in refused["error"]["message"]
     (folder / "none.json").write_text("[]")
-    assert "does not hold a flow" in windlass(folder, "flows", "start", "none.json", code=1)
-    assert "no flow" in windlass(folder, "flows", "01a1e2ab-4bc6-78fd-a77f-bb4839f3c8fe", code=1)
+    assert "does not hold a flow" in backstay(folder, "flows", "start", "none.json", code=1)
+    assert "no flow" in backstay(folder, "flows", "01a1e2ab-4bc6-78fd-a77f-bb4839f3c8fe", code=1)
     assert as_json(folder, "flows") == []

@@ -16,7 +16,7 @@ MOST_PER_SECOND = 0.5
 MOST_MEGABYTES = 120
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_an_idle_worker_makes_at_most_one_transaction_in_two_seconds(
     postgres_shop: Workshop,
 ) -> None:

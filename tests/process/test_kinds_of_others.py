@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from support import eventually
 
-from windlass import Hopeless, InvalidArguments, State, Windlass, WrongState
-from windlass.events import silent
+from backstay import Backstay, Hopeless, State
+from backstay.errors import InvalidArguments, WrongState
+from backstay.model.events import silent
 
 
 @dataclass
@@ -21,9 +22,9 @@ class Parcel:
 
 
 @pytest.fixture
-async def worker_app(url: str) -> AsyncIterator[Windlass]:
+async def worker_app(url: str) -> AsyncIterator[Backstay]:
     """An application whose worker runs, and so has declared its kinds."""
-    app = Windlass(url, emit=silent)
+    app = Backstay(url, emit=silent)
 
     @app.job
     async def ship(order_id: int, parcel: Parcel, note: str = "") -> str:
@@ -43,9 +44,9 @@ async def worker_app(url: str) -> AsyncIterator[Windlass]:
 
 
 @pytest.fixture
-async def stranger(url: str, worker_app: Windlass) -> AsyncIterator[Windlass]:
+async def stranger(url: str, worker_app: Backstay) -> AsyncIterator[Backstay]:
     """An application on the same database without any handler."""
-    app = Windlass(url, emit=silent)
+    app = Backstay(url, emit=silent)
     yield app
     await app.close()
 
@@ -61,7 +62,7 @@ async def stranger(url: str, worker_app: Windlass) -> AsyncIterator[Windlass]:
     ],
 )
 async def test_arguments_are_held_against_what_the_handler_takes(
-    stranger: Windlass, args: dict[str, Any], field: str
+    stranger: Backstay, args: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidArguments) as refused:
         await stranger.jobs.enqueue_by_name("ship", args)
@@ -70,7 +71,7 @@ async def test_arguments_are_held_against_what_the_handler_takes(
     assert await stranger.jobs.counts() == []
 
 
-async def test_arguments_that_fit_are_stored_and_run(stranger: Windlass) -> None:
+async def test_arguments_that_fit_are_stored_and_run(stranger: Backstay) -> None:
     args = {"order_id": 7, "parcel": {"weight": 3, "labels": ["fragile"]}}
 
     job = await stranger.jobs.enqueue_by_name("ship", args)
@@ -78,7 +79,7 @@ async def test_arguments_that_fit_are_stored_and_run(stranger: Windlass) -> None
     assert await job.result(timeout=10) == "7: 3"
 
 
-async def test_a_kind_that_may_not_be_stopped_is_not_stopped_by_others_either(stranger: Windlass) -> None:
+async def test_a_kind_that_may_not_be_stopped_is_not_stopped_by_others_either(stranger: Backstay) -> None:
     job = await stranger.jobs.enqueue_by_name("stubborn")
 
     async def runs() -> bool:
@@ -91,7 +92,7 @@ async def test_a_kind_that_may_not_be_stopped_is_not_stopped_by_others_either(st
 
 
 async def test_other_arguments_for_a_dead_job_are_held_against_what_the_handler_takes(
-    stranger: Windlass,
+    stranger: Backstay,
 ) -> None:
     job = await stranger.jobs.enqueue_by_name("check", {"order_id": 1})
 

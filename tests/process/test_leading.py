@@ -8,12 +8,12 @@ from collections import Counter
 
 from support import eventually
 
-from windlass import Windlass
-from windlass.worker.worker import Worker
+from backstay import Backstay
+from backstay.worker.worker import Worker
 
 DUTIES = {"Promoter.run": 1, "Releaser.run": 1, "Scheduler.run": 1}
-SOMEBODY_ELSE = "UPDATE windlass_leaders SET worker = 'somebody else'"
-NOBODY = "DELETE FROM windlass_leaders"
+SOMEBODY_ELSE = "UPDATE backstay_leaders SET worker = 'somebody else'"
+NOBODY = "DELETE FROM backstay_leaders"
 
 
 def duties_of(worker: Worker) -> Counter[str]:
@@ -33,7 +33,7 @@ def execute(url: str, statement: str) -> None:
 
 
 async def test_a_leader_does_each_duty_once_and_none_after_it_has_lost_the_lead(sqlite_url: str) -> None:
-    app = Windlass(sqlite_url, settings={"tick": "100ms", "leader_lease": "60s"})
+    app = Backstay(sqlite_url, settings={"tick": "100ms", "leader_lease": "60s"})
 
     @app.job
     async def note() -> None: ...

@@ -17,11 +17,11 @@ import pytest
 from limit_program import QUEUES, application
 from support import eventually, rows
 
-from windlass import Windlass
-from windlass.options import JobOptions
+from backstay import Backstay
+from backstay.options import JobOptions
 
 PROGRAM = Path(__file__).with_name("limit_program.py")
-KILLS = int(os.environ.get("WINDLASS_TEST_KILLS", "6"))
+KILLS = int(os.environ.get("BACKSTAY_TEST_KILLS", "6"))
 
 
 class Crew:
@@ -60,7 +60,7 @@ class Crew:
 @asynccontextmanager
 async def crew_of(
     url: str, folder: Path, number: int, *settings: int, **limits: int
-) -> AsyncIterator[tuple[Crew, Windlass]]:
+) -> AsyncIterator[tuple[Crew, Backstay]]:
     app, crew = application(url, **limits), Crew(url, folder, *settings)
     try:
         crew.hire(number)
@@ -70,13 +70,13 @@ async def crew_of(
         await app.close()
 
 
-async def enqueue(app: Windlass, kind: str, many: list[dict[str, Any]]) -> None:
+async def enqueue(app: Backstay, kind: str, many: list[dict[str, Any]]) -> None:
     for args in many:
         await app.jobs.enqueue_by_name(kind, args)
 
 
 async def unfinished(url: str) -> int:
-    return int((await rows(url, "SELECT count(*) FROM windlass.jobs WHERE state <> 'completed'"))[0][0])
+    return int((await rows(url, "SELECT count(*) FROM backstay.jobs WHERE state <> 'completed'"))[0][0])
 
 
 async def watch(url: str, sql: str, allowed: int, *, until: asyncio.Event) -> list[int]:
@@ -91,40 +91,40 @@ async def watch(url: str, sql: str, allowed: int, *, until: asyncio.Event) -> li
 
 # A witness that no code of the product knows of: the database itself refuses a second running row of a key.
 _WITNESS = {
-    "postgres": "CREATE UNIQUE INDEX witness ON windlass.jobs (kind, (args ->> 'key')) "
+    "postgres": "CREATE UNIQUE INDEX witness ON backstay.jobs (kind, (args ->> 'key')) "
     "WHERE state = 'running' AND kind IN ('exclusive', 'ordered')",
-    "sqlite": "CREATE UNIQUE INDEX witness ON windlass_jobs (kind, json_extract(args, '$.key')) "
+    "sqlite": "CREATE UNIQUE INDEX witness ON backstay_jobs (kind, json_extract(args, '$.key')) "
     "WHERE state = 'running' AND kind IN ('exclusive', 'ordered')",
 }
 
 _STRAY_PERMITS = """
 SELECT count(*)
-FROM windlass.permits AS permit
-JOIN windlass.jobs AS job ON job.id = permit.job_id AND job.lease_epoch = permit.lease_epoch
+FROM backstay.permits AS permit
+JOIN backstay.jobs AS job ON job.id = permit.job_id AND job.lease_epoch = permit.lease_epoch
 WHERE job.state <> 'running'
 """
 
 _BARE_RUNS = """
 SELECT count(*)
-FROM windlass.jobs AS job
+FROM backstay.jobs AS job
 WHERE job.state = 'running'
   AND job.kind IN ('exclusive', 'ordered')
   AND NOT EXISTS (
     SELECT 1
-    FROM windlass.permits AS permit
+    FROM backstay.permits AS permit
     WHERE permit.job_id = job.id
       AND permit.lease_epoch = job.lease_epoch
 )
 """
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(300)
 async def test_one_for_each_key_holds_under_kills_and_no_permit_stays(url: str, tmp_path: Path) -> None:
     """G1: eight workers, one killed every two seconds; never two running rows of a key, and the queue never stalls."""
     keys, stop = 12, asyncio.Event()
     async with crew_of(url, tmp_path, 8, 4) as (crew, app):
-        await app.connections.prepare()
+        await app._connections.prepare()
         await rows(url, _WITNESS["sqlite" if url.startswith("sqlite") else "postgres"])
         await eventually(lambda: _all_at_work(url, 8), within=90, every=0.2)
         watching = [
@@ -143,12 +143,12 @@ async def test_one_for_each_key_holds_under_kills_and_no_permit_stays(url: str, 
         found = await asyncio.gather(*watching)
 
     assert found == [[0], [0]]
-    assert await rows(url, "SELECT count(*) FROM windlass.permits") == [(0,)]
+    assert await rows(url, "SELECT count(*) FROM backstay.permits") == [(0,)]
     assert "witness" not in crew.log.read_text()
 
 
 async def _all_at_work(url: str, number: int) -> bool:
-    found = await rows(url, "SELECT count(*) FROM windlass.workers WHERE state = 'alive'")
+    found = await rows(url, "SELECT count(*) FROM backstay.workers WHERE state = 'alive'")
     return bool(found[0][0] >= number)
 
 
@@ -156,7 +156,7 @@ async def _none_left(url: str) -> bool:
     return await unfinished(url) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(300)
 async def test_no_window_has_more_starts_than_rate_and_burst_while_workers_are_killed(
     url: str, tmp_path: Path
@@ -171,21 +171,21 @@ async def test_no_window_has_more_starts_than_rate_and_burst_while_workers_are_k
         await eventually(lambda: _none_left(url), within=120, every=0.2)
 
     epoch = "started_at / 1000000.0" if url.startswith("sqlite") else "EXTRACT(EPOCH FROM started_at)::float8"
-    times = sorted(at for (at,) in await rows(url, f"SELECT {epoch} FROM windlass.jobs WHERE run = 1"))
+    times = sorted(at for (at,) in await rows(url, f"SELECT {epoch} FROM backstay.jobs WHERE run = 1"))
     for window in (0.1, 0.25, 0.5, 1.0, 2.0, 5.0):
         most = max(sum(first <= at <= first + window for at in times) for first in times)
         assert most <= 40 * window + 10, window
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(300)
 async def test_five_a_worker_ten_a_queue_and_fifty_in_all(url: str, tmp_path: Path) -> None:
     """ENG-091: 30 jobs in one queue and 4 workers, never more than 10; 80 jobs in 9 queues, never more than 50."""
-    running = "SELECT count(*) FROM windlass.jobs WHERE state = 'running'"
+    running = "SELECT count(*) FROM backstay.jobs WHERE state = 'running'"
     by_queue = f"{running} GROUP BY queue"
     async with crew_of(url, tmp_path, 4, 5, 50, 10, ceiling=50, queue_limit=10) as (crew, app):
         stop = asyncio.Event()
-        await app.connections.prepare()
+        await app._connections.prepare()
         watching = [
             asyncio.create_task(watch(url, sql, most, until=stop))
             for sql, most in ((by_queue, 10), (running, 50))
@@ -202,5 +202,5 @@ async def test_five_a_worker_ten_a_queue_and_fifty_in_all(url: str, tmp_path: Pa
         most = await asyncio.gather(*watching)
 
     # What a worker has done and not yet stored counts for the queue, but takes no slot.
-    assert max(int(found) for (found,) in await rows(url, "SELECT result FROM windlass.jobs")) <= 5
+    assert max(int(found) for (found,) in await rows(url, "SELECT result FROM backstay.jobs")) <= 5
     assert [len(found) for found in most] == [1, 1], most

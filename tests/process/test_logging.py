@@ -13,11 +13,11 @@ import pytest
 
 PROGRAM = """
 import asyncio
-from windlass import Hopeless, Windlass
-from windlass.logs import configure
+from backstay import Hopeless, Backstay
+from backstay import configure_logging
 
-configure(json={json}, level=10)
-app = Windlass("sqlite:///jobs.db")
+configure_logging(json={json}, level=10)
+app = Backstay("sqlite:///jobs.db")
 
 @app.job(max_attempts=1)
 async def charge(card: str, password: str) -> None:
@@ -74,5 +74,55 @@ def test_every_line_for_machines_is_one_object_with_a_time_a_level_and_a_message
     assert {line["level"] for line in quiet} <= {"debug", "info"}
     assert {line["level"] for line in loud} <= {"warn", "error"}
     assert all(line["timestamp"].endswith("Z") for line in [*quiet, *loud])
-    assert (dead["job_type"], dead["error_details"]["name"]) == ("charge", "windlass.Hopeless")
+    assert (dead["job_type"], dead["error_details"]["name"]) == ("charge", "backstay.Hopeless")
     assert "program.py" in dead["error_details"]["stack"]
+
+
+@pytest.mark.parametrize("setup", ["", "import logging; logging.basicConfig()"], ids=["none", "plain"])
+def test_a_program_without_our_logging_sees_in_words_what_failed(tmp_path: Path, setup: str) -> None:
+    program = PROGRAM.replace("configure_logging(json={json}, level=10)", setup)
+    program = program.replace("max_attempts=1", "max_attempts=2, retry_unknown=True")
+    (tmp_path / "program.py").write_text(program.replace("raise Hopeless(", "raise ValueError(").format())
+
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+
+    assert "attempt 1 of job" in done.stderr
+    assert "(charge) failed: ValueError: refused by https://shop:***@bank/pay, api_key=***" in done.stderr
+    assert "(charge) is dead: ValueError" in done.stderr
+    assert 'program.py", line' in done.stderr
+    assert "planted-secret" not in done.stderr
+
+
+def test_what_handlers_log_by_themselves_is_among_the_lines_of_a_worker(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(OWN_LOGGING)
+    command = [sys.executable, "-m", "backstay", "worker", "shop:app", "--log", "json"]
+    worker = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    try:
+        subprocess.run(
+            [sys.executable, "-c", ENQUEUE],
+            cwd=tmp_path,
+            check=True,
+            timeout=60,
+        )
+        assert worker.stdout is not None
+        told = next(line for line in worker.stdout if "a word of mine" in line)
+    finally:
+        worker.kill()
+        worker.communicate()
+
+    assert json.loads(told)["level"] == "info"
+
+
+ENQUEUE = "import shop; shop.hello.enqueue_sync(); shop.app.close_sync()"
+OWN_LOGGING = """
+import logging
+from backstay import Backstay
+
+app = Backstay("sqlite:///jobs.db")
+
+@app.job
+def hello() -> None:
+    logging.getLogger("shop").info("a word of mine")
+"""

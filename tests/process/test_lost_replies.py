@@ -9,12 +9,13 @@ import pytest
 from program import application
 from support import Workshop, eventually
 
+from backstay import Backstay
+from backstay.client import retry_until_known as certainty
+from backstay.errors import OutcomeUnknown
+from backstay.handle import JobHandle
+from backstay.model.job import JobId
+from backstay.options import JobOptions
 from chaos.proxy import Proxy, commit_after, inserting, statement
-from windlass import OutcomeUnknown, Windlass
-from windlass.client import certainty
-from windlass.handle import JobHandle
-from windlass.job import JobId
-from windlass.options import JobOptions
 
 # So long that no rescue can be what saved a job in these tests.
 LONG_LEASE = "60s"
@@ -23,7 +24,7 @@ LONG_LEASE = "60s"
 SLOW_INSERTS = (
     "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS "
     "$$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$",
-    "CREATE TRIGGER take_long AFTER INSERT ON windlass.jobs FOR EACH ROW "
+    "CREATE TRIGGER take_long AFTER INSERT ON backstay.jobs FOR EACH ROW "
     "WHEN (NEW.args ->> 'n' = '1') EXECUTE FUNCTION take_long()",
 )
 
@@ -77,7 +78,7 @@ async def test_an_enqueue_with_a_key_whose_reply_was_lost_has_stored_one_job(pos
     assert await ids_of(postgres_shop, n=1) == [handle.id]
 
 
-async def enqueue_with_key(app: Windlass) -> JobHandle[Any]:
+async def enqueue_with_key(app: Backstay) -> JobHandle[Any]:
     return await app.jobs.enqueue_by_name("note", {"n": 1}, JobOptions(key="order-7"))
 
 
@@ -111,8 +112,8 @@ async def test_jobs_whose_claim_was_lost_start_again_within_seconds(postgres_sho
         assert len(worker.events("claim.released")) == 5
         assert await worker.terminated() == 0
     assert len(shop.journal("start")) == 5
-    assert await shop.rows("SELECT DISTINCT attempt, run FROM windlass.jobs") == [(1, 2)]
-    assert await shop.rows("SELECT status, count(*) FROM windlass.attempts GROUP BY status") == [
+    assert await shop.rows("SELECT DISTINCT attempt, run FROM backstay.jobs") == [(1, 2)]
+    assert await shop.rows("SELECT status, count(*) FROM backstay.attempts GROUP BY status") == [
         ("released", 5)
     ]
 
@@ -130,7 +131,7 @@ async def test_a_completion_whose_reply_was_lost_counts_once(postgres_shop: Work
         assert await worker.terminated() == 0
         assert worker.events("worker.stopped")[0]["fenced"] == 0
     assert len(shop.journal("start")) == 5
-    assert await shop.rows("SELECT DISTINCT attempt, run, lease_epoch FROM windlass.jobs") == [(1, 1, 2)]
+    assert await shop.rows("SELECT DISTINCT attempt, run, lease_epoch FROM backstay.jobs") == [(1, 1, 2)]
 
 
 async def test_a_failure_whose_reply_was_lost_is_recorded_once(postgres_shop: Workshop) -> None:
@@ -177,4 +178,4 @@ async def is_renewed(shop: Workshop, job_id: JobId) -> bool:
 
 
 async def ids_of(shop: Workshop, *, n: int) -> list[object]:
-    return [row[0] for row in await shop.rows(f"SELECT id FROM windlass.jobs WHERE args ->> 'n' = '{n}'")]
+    return [row[0] for row in await shop.rows(f"SELECT id FROM backstay.jobs WHERE args ->> 'n' = '{n}'")]

@@ -24,7 +24,7 @@ async def test_ten_workers_complete_ten_thousand_jobs_exactly_once_each(shop: Wo
     assert Counter(line.job_id for line in runs) == Counter(ids)
     assert [line.run for line in runs] == [1] * JOBS
     assert len(shop.journal("end")) == JOBS
-    assert await shop.rows("SELECT sum(attempt), sum(run), sum(lease_epoch) FROM windlass.jobs") == [
+    assert await shop.rows("SELECT sum(attempt), sum(run), sum(lease_epoch) FROM backstay.jobs") == [
         (JOBS, JOBS, 2 * JOBS)
     ]
     assert [worker.events("claim.lost") for worker in workers] == [[]] * 10

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from windlass.maintenance.neighbours import process_facts, process_is_gone
-from windlass.records import Neighbour
+from backstay.maintenance.neighbours import process_facts, process_is_gone
+from backstay.model.records import Neighbour
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support import eventually
 
-from windlass import Backoff, Cancel, Job, Retry, RetryAfter, Snooze, State, Windlass
+from backstay import Backoff, Backstay, Cancel, Job, Retry, Snooze, State
 
 
 class Unreadable(Snooze):
@@ -28,7 +28,7 @@ class Voiceless:
 
 WAITS: list[Callable[[], Exception]] = [
     lambda: Retry("busy", after=3600),
-    lambda: RetryAfter("1h"),
+    lambda: Retry(after="1h"),
     lambda: Snooze("1h"),
     lambda: Snooze(3600),
 ]
@@ -50,7 +50,7 @@ FAULTS: list[tuple[Callable[[], Exception], str]] = [
 
 async def ended(url: str, endings: list[Callable[[], Exception]]) -> list[Job]:
     """What becomes of jobs whose handlers end like this, all at once in one worker, which goes on afterwards."""
-    app = Windlass(url)
+    app = Backstay(url)
 
     @app.job(max_attempts=3, backoff=Backoff.fixed("1h"))
     async def end(number: int) -> None:
@@ -94,4 +94,4 @@ async def test_what_cannot_be_understood_is_a_failure_that_says_so(url: str) -> 
 @pytest.mark.parametrize("given", [timedelta(days=-1), -5, -0.5])
 def test_a_wait_that_is_over_is_no_wait(given: Any) -> None:
     assert Snooze(given).delay == timedelta(0)
-    assert RetryAfter(given).after == timedelta(0)
+    assert Retry(after=given).after == timedelta(0)

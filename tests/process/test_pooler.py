@@ -7,14 +7,15 @@ from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
 import pytest
-from pgbouncer import Program, pooler, program
 from support import eventually, rows
 
-from windlass import Backoff, Context, JobCancelled, Snooze, State, Windlass
-from windlass.connect import open_database
-from windlass.events import silent
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
+from backstay import Backoff, Backstay, Context, Snooze, State
+from backstay.composition.connect import open_database
+from backstay.errors import JobCancelled
+from backstay.model.events import silent
+from backstay.stores.database.migrate import migrate
+from backstay.testing import PrivatePostgres
+from pgbouncer import Program, pooler, program
 
 # Far fewer than an application and its worker have connections, so that sessions really go from hand to hand.
 SESSIONS = 3
@@ -33,13 +34,13 @@ def pooled_url(bouncer: Program, postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-async def app(pooled_url: str) -> AsyncIterator[Windlass]:
-    app = Windlass(pooled_url, emit=silent)
+async def app(pooled_url: str) -> AsyncIterator[Backstay]:
+    app = Backstay(pooled_url, emit=silent)
     yield app
     await app.close()
 
 
-async def test_jobs_of_every_fate_come_to_their_end(app: Windlass, postgres_url: str) -> None:
+async def test_jobs_of_every_fate_come_to_their_end(app: Backstay, postgres_url: str) -> None:
     runs: list[int] = []
 
     @app.job(backoff=Backoff.fixed("50ms"), max_attempts=3)
@@ -73,12 +74,12 @@ async def test_jobs_of_every_fate_come_to_their_end(app: Windlass, postgres_url:
     assert [job.id for job in keyed[:10]] == [job.id for job in keyed[10:]]
     assert sorted(runs) == list(range(300)), "a step that is done is not done again"
     assert await rows(postgres_url, "SELECT n FROM effects ORDER BY n") == [(n,) for n in range(3, 300, 5)]
-    assert await rows(postgres_url, "SELECT state, count(*) FROM windlass.jobs GROUP BY state") == [
+    assert await rows(postgres_url, "SELECT state, count(*) FROM backstay.jobs GROUP BY state") == [
         ("completed", 300)
     ]
 
 
-async def test_a_job_joins_a_transaction_of_the_callers(app: Windlass, pooled_url: str) -> None:
+async def test_a_job_joins_a_transaction_of_the_callers(app: Backstay, pooled_url: str) -> None:
     @app.job
     async def work(n: int) -> int:
         return n
@@ -99,7 +100,7 @@ async def test_a_job_joins_a_transaction_of_the_callers(app: Windlass, pooled_ur
     assert undone.id != done.id
 
 
-async def test_a_running_job_is_stopped_and_the_doctor_tells_why_hints_are_missing(app: Windlass) -> None:
+async def test_a_running_job_is_stopped_and_the_doctor_tells_why_hints_are_missing(app: Backstay) -> None:
     @app.job(lease="1s")
     async def wait() -> None:
         await asyncio.sleep(60)

@@ -11,7 +11,7 @@ from support import eventually
 from test_process_kinds import is_gone, processes_of_handlers
 from test_process_kinds import jobs as jobs  # the fixture
 
-from windlass import JobCancelled, JobDead
+from backstay.errors import JobCancelled, JobDead
 
 
 @pytest.mark.parametrize("how", ["exit", "kill"])

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 APPLICATION = """
-from windlass import Windlass
+from backstay import Backstay
 
-app = Windlass("sqlite:///jobs.db")
+app = Backstay("sqlite:///jobs.db")
 
 
 @app.job(promote=["page"])
@@ -32,9 +32,9 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, *arguments: str, code: int = 0) -> Any:
     """What a command answers, as JSON."""
     done = subprocess.run(
-        [sys.executable, "-m", "windlass", *arguments, "--app", "clinic:app", "--json"],
+        [sys.executable, "-m", "backstay", *arguments, "--app", "clinic:app", "--json"],
         cwd=folder,
-        env={**os.environ, "WINDLASS_URL": ""},
+        env={**os.environ, "BACKSTAY_URL": ""},
         capture_output=True,
         text=True,
         timeout=60,
@@ -57,7 +57,7 @@ def test_promoted_fields_from_the_first_command_to_the_last(folder: Path) -> Non
     stored = [run(folder, "enqueue", "scan", f"page={page}") for page in (7, 8)]
     found = run(folder, "jobs", "--field", "page=8")["jobs"]
 
-    assert "windlass db migrate" in refused["error"]["message"]
+    assert "backstay db migrate" in refused["error"]["message"]
     assert "missing for 'scan': column promoted.page" in unmade["drift"]
     assert "column promoted.page" in made
     assert again == []
@@ -70,12 +70,12 @@ def test_promoted_fields_from_the_first_command_to_the_last(folder: Path) -> Non
 def test_unfilled_fields_are_found_and_filled(folder: Path) -> None:
     run(folder, "db", "migrate")
     run(folder, "enqueue", "scan", "page=7")
-    change(folder, "DELETE FROM windlass_promoted")
+    change(folder, "DELETE FROM backstay_promoted")
 
     findings = {finding["code"]: finding for finding in run(folder, "doctor", code=1)["findings"]}
     filled = run(folder, "db", "fill", "--chunk", "1")
 
-    assert "windlass db fill" in findings["promoted_unfilled"]["advice"]
+    assert "backstay db fill" in findings["promoted_unfilled"]["advice"]
     assert filled == {"filled": 1, "problems": {}}
     assert len(run(folder, "jobs", "--field", "page=7")["jobs"]) == 1
 

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 from support import Workshop, eventually, workshop
 
-from windlass import LetterFilter, Node
-from windlass.options import NO_OPTIONS
+from backstay import FlowNode
+from backstay.options import NO_OPTIONS
+from backstay.records import DeadLetterFilter
 
 AT_ONCE = 20
 KILL_EVERY = 1.5
@@ -80,13 +81,13 @@ def reckon(job: Planned, jobs: list[Planned]) -> None:
 
 
 async def stored(shop: Workshop, number: int, planned: list[Planned]) -> list[str]:
-    spec = shop.app.registry.get("node")
+    spec = shop.app._registry.get("node")
     flow = shop.app.flow(f"random {number}")
-    nodes: list[Node[Any]] = []
+    nodes: list[FlowNode[Any]] = []
     for job in planned:
         inputs = [None] * len(job.inputs)
         given = {"how": job.how, "value": job.value, "inputs": inputs}
-        node = flow.add_bound(spec, spec.bind((), given), NO_OPTIONS)
+        node = flow._add_bound(spec, spec.bind((), given), NO_OPTIONS)
         for edge in job.edges:
             parent = nodes[edge.parent]
             if edge.type == "data":
@@ -125,18 +126,18 @@ async def killed_now_and_then(shop: Workshop, chance: random.Random) -> AsyncIte
 
 async def unfinished(shop: Workshop) -> int:
     [[number]] = await shop.rows(
-        "SELECT count(*) FROM windlass.jobs WHERE state NOT IN ('completed', 'resolved', 'cancelled')"
+        "SELECT count(*) FROM backstay.jobs WHERE state NOT IN ('completed', 'resolved', 'cancelled')"
     )
     return int(number)
 
 
 async def all_over(shop: Workshop) -> bool:
     """Whether everything has ended; what died meanwhile is closed, as a person would."""
-    await shop.app.dead_letters.resolve_all(LetterFilter(), by="test", reason="seen")
+    await shop.app.dead_letters.resolve_all(DeadLetterFilter(), by="test", reason="seen")
     return await unfinished(shop) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize(("database", "flows"), [("postgres", 1000), ("sqlite", 150)])
 async def test_random_flows_end_as_their_picture_says_while_workers_are_killed(
@@ -152,9 +153,9 @@ async def test_random_flows_end_as_their_picture_says_while_workers_are_killed(
             expected |= dict(zip(await stored(shop, number, jobs), jobs, strict=True))
         await eventually(lambda: all_over(shop), within=900, every=1)
         killed = sum(not worker.is_running for worker in shop.workers)
-        ends = await shop.rows("SELECT id, state, args, result FROM windlass.jobs")
+        ends = await shop.rows("SELECT id, state, args, result FROM backstay.jobs")
         early = await shop.rows(TOO_EARLY)
-        crashed = await shop.rows("SELECT count(*) FROM windlass.attempts WHERE status = 'crashed'")
+        crashed = await shop.rows("SELECT count(*) FROM backstay.attempts WHERE status = 'crashed'")
 
     assert early == []
     assert len(ends) == len(expected)
@@ -176,12 +177,12 @@ async def test_random_flows_end_as_their_picture_says_while_workers_are_killed(
 # a person closed later had ended when it died.
 TOO_EARLY = """
 SELECT tie.job_id, tie.parent_id, run.started_at, parent.finished_at
-FROM windlass.dependencies AS tie
-JOIN windlass.jobs AS parent ON parent.id = tie.parent_id
+FROM backstay.dependencies AS tie
+JOIN backstay.jobs AS parent ON parent.id = tie.parent_id
 JOIN (
-    SELECT job_id, started_at FROM windlass.attempts
+    SELECT job_id, started_at FROM backstay.attempts
     UNION ALL
-    SELECT id, started_at FROM windlass.jobs WHERE started_at IS NOT NULL
+    SELECT id, started_at FROM backstay.jobs WHERE started_at IS NOT NULL
 ) AS run ON run.job_id = tie.job_id
 WHERE run.started_at < parent.finished_at
 """

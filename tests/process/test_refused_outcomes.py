@@ -10,17 +10,17 @@ import asyncpg
 import pytest
 from support import eventually
 
-from windlass import State, Windlass
-from windlass.worker import settler
+from backstay import Backstay, State
+from backstay.worker import settler
 
 ON_POSTGRES = """
-CREATE FUNCTION windlass.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION backstay.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'a rule of the house'; END $$;
-CREATE TRIGGER refuse BEFORE UPDATE ON windlass.jobs
-FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION windlass.refuse();
+CREATE TRIGGER refuse BEFORE UPDATE ON backstay.jobs
+FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION backstay.refuse();
 """
 ON_SQLITE = """
-CREATE TRIGGER refuse BEFORE UPDATE ON windlass_jobs
+CREATE TRIGGER refuse BEFORE UPDATE ON backstay_jobs
 WHEN {when} BEGIN SELECT RAISE(ABORT, 'a rule of the house'); END;
 """
 
@@ -47,16 +47,16 @@ async def execute(url: str, *, sqlite: str, postgres: str) -> None:
 
 
 async def refuse(url: str, when: str) -> None:
-    """Let the database refuse some changes by a rule that Windlass does not know of."""
+    """Let the database refuse some changes by a rule that Backstay does not know of."""
     await execute(url, sqlite=ON_SQLITE.format(when=when), postgres=ON_POSTGRES.format(when=when))
 
 
 async def allow(url: str) -> None:
-    await execute(url, sqlite="DROP TRIGGER refuse", postgres="DROP TRIGGER refuse ON windlass.jobs")
+    await execute(url, sqlite="DROP TRIGGER refuse", postgres="DROP TRIGGER refuse ON backstay.jobs")
 
 
 async def test_a_completion_that_is_refused_is_the_failure_of_its_job_alone(url: str) -> None:
-    app = Windlass(url, emit=(events := Events()))
+    app = Backstay(url, emit=(events := Events()))
     may_end = asyncio.Event()
 
     @app.job
@@ -89,7 +89,7 @@ async def test_an_outcome_that_is_refused_in_every_form_is_kept_until_it_is_take
 ) -> None:
     """ENG-044: no error of the database ends a worker."""
     monkeypatch.setattr(settler, "REFUSED_AGAIN", 0.2)
-    app = Windlass(url, emit=(events := Events()))
+    app = Backstay(url, emit=(events := Events()))
 
     @app.job
     async def note(n: int) -> int:
@@ -110,7 +110,7 @@ async def test_an_outcome_that_is_refused_in_every_form_is_kept_until_it_is_take
 
 
 async def test_a_locked_job_is_settled_although_others_never_stop_ending(postgres_url: str) -> None:
-    app = Windlass(postgres_url, emit=Events())
+    app = Backstay(postgres_url, emit=Events())
     may_end = asyncio.Event()
 
     @app.job
@@ -131,7 +131,7 @@ async def test_a_locked_job_is_settled_although_others_never_stop_ending(postgre
         await eventually(lambda: worker.running == 1, within=10)
         busy = asyncio.create_task(keep_busy())
         async with stranger.transaction():
-            await stranger.execute("SELECT 1 FROM windlass.jobs WHERE id = $1 FOR UPDATE", locked.id)
+            await stranger.execute("SELECT 1 FROM backstay.jobs WHERE id = $1 FOR UPDATE", locked.id)
             may_end.set()
             await eventually(lambda: worker.settled > 50, within=20)
         before = worker.settled
@@ -144,13 +144,13 @@ async def test_a_locked_job_is_settled_although_others_never_stop_ending(postgre
 
 
 async def test_what_is_told_of_a_refusal_does_not_repeat_the_row(postgres_url: str) -> None:
-    app = Windlass(postgres_url, emit=(events := Events()))
+    app = Backstay(postgres_url, emit=(events := Events()))
 
     @app.job
     async def note(password: str) -> None: ...
 
     job = await note.enqueue(password="open sesame")
-    house = "ALTER TABLE windlass.jobs ADD CONSTRAINT house CHECK (state <> 'completed')"
+    house = "ALTER TABLE backstay.jobs ADD CONSTRAINT house CHECK (state <> 'completed')"
     await execute(postgres_url, sqlite="", postgres=house)
 
     async with app.working():
@@ -164,7 +164,7 @@ async def test_what_is_told_of_a_refusal_does_not_repeat_the_row(postgres_url: s
 
 async def test_a_worker_whose_sessions_may_not_write_goes_on_with_others(postgres_url: str) -> None:
     """As after a failover, when connections lead to what is a standby now."""
-    app = Windlass(postgres_url, emit=(events := Events()))
+    app = Backstay(postgres_url, emit=(events := Events()))
     may_end = asyncio.Event()
 
     @app.job(lease="60s")

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import Workshop, eventually, workshop
+from support import Workshop, eventually, migrate_now, workshop
 
-from conftest import migrate_now
-from windlass import OutcomeUnknown
-from windlass.errors import StoreUnavailable
-from windlass.job import JobId
-from windlass.testing import PrivatePostgres
+from backstay.errors import OutcomeUnknown, StoreUnavailable
+from backstay.model.job import JobId
+from backstay.testing import PrivatePostgres
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def private_server() -> Iterator[PrivatePostgres]:
         yield server
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_no_accepted_job_is_lost_when_postgresql_crashes_under_load(
     private_server: PrivatePostgres, tmp_path: Path
 ) -> None:
@@ -45,7 +43,7 @@ async def test_no_accepted_job_is_lost_when_postgresql_crashes_under_load(
             return set(await shop.states()) == {"completed"}
 
         await eventually(all_completed, within=60)
-        stored = await shop.rows("SELECT id FROM windlass.jobs WHERE state = 'completed'")
+        stored = await shop.rows("SELECT id FROM backstay.jobs WHERE state = 'completed'")
         ends = Counter(line.job_id for line in shop.journal("end"))
         assert set(accepted) <= {row[0] for row in stored}
         assert {str(job_id) for job_id in accepted} <= set(ends)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 APPLICATION = """
-from windlass import Windlass
+from backstay import Backstay
 
-app = Windlass("sqlite:///jobs.db")
+app = Backstay("sqlite:///jobs.db")
 
 
 @app.job
@@ -31,9 +31,9 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, *arguments: str, code: int = 0) -> Any:
     """What a command answers, as JSON."""
     done = subprocess.run(
-        [sys.executable, "-m", "windlass", *arguments, "--app", "shop:app", "--json"],
+        [sys.executable, "-m", "backstay", *arguments, "--app", "shop:app", "--json"],
         cwd=folder,
-        env={**os.environ, "WINDLASS_URL": ""},
+        env={**os.environ, "BACKSTAY_URL": ""},
         capture_output=True,
         text=True,
         timeout=60,

@@ -23,7 +23,7 @@ import psutil
 import pytest
 from support import Line, eventually, whole_lines
 
-from windlass import State
+from backstay import State
 
 SOURCE = Path(__file__).with_name("supervised_jobs.py")
 PROMISED = 2.0
@@ -46,7 +46,7 @@ class Supervised:
             "-W",
             "error",
             "-m",
-            "windlass",
+            "backstay",
             command,
             f"{self.jobs.__name__}:app",
             *options,
@@ -152,7 +152,7 @@ async def test_a_process_that_leaves_unasked_has_died_whatever_its_exit_code(sho
 
 
 @both
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_the_jobs_of_a_killed_process_run_again_within_two_seconds(shop: Supervised) -> None:
     await shop.started(processes=2)
     took = []
@@ -172,9 +172,9 @@ async def test_the_jobs_of_a_killed_process_run_again_within_two_seconds(shop: S
     assert statistics.median(took) < PROMISED, took
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 async def test_a_process_that_dies_again_and_again_is_restarted_after_pauses(shop: Supervised) -> None:
-    """The poison is out of crashes after four deaths, and the jobs beside it complete."""
+    """The poison is out of crashes after five deaths, and the jobs beside it complete."""
     await shop.started(processes=2)
     poison = await shop.jobs.poison.enqueue()
     for _ in range(20):
@@ -186,7 +186,7 @@ async def test_a_process_that_dies_again_and_again_is_restarted_after_pauses(sho
     await eventually(is_dead, within=60)
     await shop.completed(20)
 
-    assert ((await poison.get()).reason, shop.log().count("process.died")) == ("crash loop", 4)
+    assert ((await poison.get()).reason, shop.log().count("process.died")) == ("crash loop", 5)
 
 
 async def test_a_process_is_replaced_after_so_many_jobs_and_none_is_lost(shop: Supervised) -> None:
@@ -264,7 +264,7 @@ async def test_processes_do_not_outlive_a_killed_supervisor_and_give_their_jobs_
     assert (left.state, left.attempt) == (State.AVAILABLE, 0)
 
 
-async def test_the_worker_of_a_killed_dev_command_leaves(shop: Supervised) -> None:
+async def test_the_worker_and_the_dashboard_of_a_killed_dev_command_leave(shop: Supervised) -> None:
     process = shop.start(command="dev")
     await shop.says("worker.started")
     children = shop.children()
@@ -272,7 +272,8 @@ async def test_the_worker_of_a_killed_dev_command_leaves(shop: Supervised) -> No
     process.kill()
     process.wait()
 
-    assert len(children) == 1
+    # The worker, and the dashboard beside it.
+    assert len(children) == 2
     await eventually(lambda: are_gone(children), within=SOON)
 
 
@@ -287,7 +288,7 @@ async def test_a_handler_that_refuses_to_be_cancelled_does_not_keep_its_process(
     assert (await job.get()).state is State.AVAILABLE
 
 
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(200)
 async def test_a_process_that_is_stuck_is_killed_and_replaced(shop: Supervised) -> None:
     await shop.started(processes=1)
@@ -348,7 +349,7 @@ async def test_every_line_of_a_process_says_which_it_is(shop: Supervised) -> Non
 
 @pytest.mark.parametrize("size", ["", "much", "0", "12 parsecs", "-5MB"])
 def test_a_limit_that_is_no_amount_of_memory_is_refused(tmp_path: Path, size: str) -> None:
-    line = [sys.executable, "-m", "windlass", "worker", "shop:app", "--max-memory", size]
+    line = [sys.executable, "-m", "backstay", "worker", "shop:app", "--max-memory", size]
 
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=30)
 
@@ -357,7 +358,7 @@ def test_a_limit_that_is_no_amount_of_memory_is_refused(tmp_path: Path, size: st
 
 
 @both
-@pytest.mark.slow
+@pytest.mark.prove
 @pytest.mark.timeout(600)
 async def test_a_poison_job_among_ten_thousand_dies_alone(shop: Supervised) -> None:
     """At true scale: three crashes of its own, and not one of its neighbours is lost or dead."""
@@ -376,6 +377,6 @@ async def test_a_poison_job_among_ten_thousand_dies_alone(shop: Supervised) -> N
     dead = await poison.get()
     statuses = [attempt.status for attempt in await app.jobs.attempts(poison.id)]
     assert (dead.state, dead.reason, dead.crashes) == (State.DEAD, "crash loop", 3)
-    assert statuses == ["crashed"] * 4
+    assert statuses == ["crashed"] * 5
     assert len({line.job_id for line in shop.journal("start")}) == 10_000
     assert [letter.job_id for letter in await app.dead_letters.open(limit=10)] == [poison.id]

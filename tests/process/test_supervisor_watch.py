@@ -15,10 +15,10 @@ import psutil
 import pytest
 from support import eventually
 
-from windlass.env import SYSTEM, Env
-from windlass.supervisor.health import Health
-from windlass.supervisor.rules import STUCK_AFTER, Limits
-from windlass.supervisor.supervisor import FAILED, Supervisor
+from backstay.runtime.env import SYSTEM, Env
+from backstay.supervisor.health import Health
+from backstay.supervisor.rules import STUCK_AFTER, Limits
+from backstay.supervisor.supervisor import FAILED, Supervisor
 
 NO_LIMITS = Limits()
 LEAVES_AT_ONCE = ""

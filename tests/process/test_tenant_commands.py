@@ -1,11 +1,11 @@
-"""`windlass signal`, `quotas`, and pauses of tenants, as people use them."""
+"""`backstay signal`, `quotas`, and pauses of tenants, as people use them."""
 
 from __future__ import annotations
 
 from test_command_line import Shop
 from test_command_line import shop as shop  # the fixture
 
-from windlass.options import JobOptions
+from backstay.options import JobOptions
 
 
 def stored(shop: Shop, **options: str) -> str:

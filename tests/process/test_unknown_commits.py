@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from support import Workshop, eventually
 
+from backstay.runtime.env import SYSTEM
+from backstay.stores.handler_transaction.commit_outcome import Question, was_committed
 from chaos.proxy import Proxy, commit_after_guard, statement
-from windlass.env import SYSTEM
-from windlass.stores.completing.certainty import Question, was_committed
 
 # So long that no rescue can be what saved a job in these tests.
 LONG_LEASE = "60s"
@@ -99,7 +99,7 @@ async def test_a_link_of_the_handlers_that_dies_without_a_sign_before_the_commit
         await bank.enqueue("pay", n=1, way=way)
         await eventually(lambda: held.seen, within=20)
 
-        await eventually(lambda: bank.rows("SELECT 1 FROM windlass.jobs FOR UPDATE SKIP LOCKED"), within=20)
+        await eventually(lambda: bank.rows("SELECT 1 FROM backstay.jobs FOR UPDATE SKIP LOCKED"), within=20)
 
     assert await bank.rows("SELECT n FROM payments") == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support import Workshop, eventually
 
-from windlass.records import WorkerRecord
+from backstay.model.records import WorkerRecord
 
 
 async def entry(shop: Workshop) -> WorkerRecord:

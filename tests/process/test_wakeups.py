@@ -9,10 +9,11 @@ import asyncpg
 import pytest
 from support import Workshop, eventually
 
+from backstay import State
+from backstay.client.waiting import LET_BE
+from backstay.errors import ResultTimeout
+from backstay.options import JobOptions
 from chaos.proxy import Proxy, statement
-from windlass import ResultTimeout, State
-from windlass.client.waiting import LET_BE
-from windlass.options import JobOptions
 
 
 @pytest.mark.parametrize("kind", ["wait_for_file", "wait_in_thread"])
@@ -105,7 +106,7 @@ async def test_a_job_passed_over_while_its_waiter_was_noted_does_not_wait_for_a_
     other = await asyncpg.connect(shop.url)
     try:
         async with other.transaction():
-            await other.execute("SELECT 1 FROM windlass.jobs WHERE id = $1 FOR UPDATE", handle.id)
+            await other.execute("SELECT 1 FROM backstay.jobs WHERE id = $1 FOR UPDATE", handle.id)
             await shop.app.queues.resume("default")
             await shop.enqueue("note", n=2)
             await shop.all_ended(1, within=5)
@@ -122,12 +123,12 @@ async def test_a_job_that_can_be_claimed_is_let_be_for_a_while_by_who_waits_for_
 
     with pytest.raises(ResultTimeout):
         await handle.result(timeout=LET_BE / 2)
-    noted_early = await shop.rows("SELECT 1 FROM windlass.jobs WHERE is_awaited")
+    noted_early = await shop.rows("SELECT 1 FROM backstay.jobs WHERE is_awaited")
     with pytest.raises(ResultTimeout):
         await handle.result(timeout=4 * LET_BE)
 
     assert not noted_early
-    assert await shop.rows("SELECT 1 FROM windlass.jobs WHERE is_awaited")
+    assert await shop.rows("SELECT 1 FROM backstay.jobs WHERE is_awaited")
 
 
 async def is_noting(shop: Workshop) -> bool:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from windlass.cli.working import Chosen, LogFormat, LogLevel
+from backstay.cli.working import Chosen, LogFormat, LogLevel
 
 DEADLINE = 30
 CHOSEN = Chosen(application="shp:app", log=LogFormat.JSON, log_level=LogLevel.INFO)
 
 LOADED = """
 import sys
-import windlass.cli.working
-from windlass import logs
-from windlass.app import Windlass
+import backstay.cli.working
+from backstay import configure_logging
+from backstay.app import Backstay
 
-logs.configure(json=True)
-app = Windlass("sqlite:///jobs.db")
+configure_logging(json=True)
+app = Backstay("sqlite:///jobs.db")
 
 @app.job
 async def nothing() -> None: ...

@@ -9,20 +9,20 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from windlass.client.flow_building import Flow, Node
-from windlass.client.flows import FlowKeeper
-from windlass.errors import OutcomeUnknown, StoreError
-from windlass.handler import Handler
-from windlass.job import JobId
-from windlass.options import NO_OPTIONS
+from backstay.client.flow_building import Flow, FlowNode
+from backstay.client.flows import FlowKeeper
+from backstay.errors import OutcomeUnknown, StoreError
+from backstay.handler import Handler
+from backstay.model.job import JobId
+from backstay.options import NO_OPTIONS
 
 FLOWS = 3
 
 # Written down here a second time on purpose, as all that judges the library.
 UNMET = """
 SELECT tie.parent_id, tie.verdict, parent.state
-FROM windlass_dependencies AS tie
-JOIN windlass_jobs AS parent ON parent.id = tie.parent_id
+FROM backstay_dependencies AS tie
+JOIN backstay_jobs AS parent ON parent.id = tie.parent_id
 WHERE tie.job_id = ?
   AND (
     tie.verdict IS NULL
@@ -33,16 +33,16 @@ WHERE tie.job_id = ?
 BLOCKED = """
 WITH RECURSIVE blocked (id) AS (
     SELECT tie.job_id
-    FROM windlass_dependencies AS tie
-    JOIN windlass_jobs AS parent ON parent.id = tie.parent_id
+    FROM backstay_dependencies AS tie
+    JOIN backstay_jobs AS parent ON parent.id = tie.parent_id
     WHERE tie.verdict IS NULL AND parent.state = 'dead' AND tie.type <> 'completion' AND tie.on_failure <> 'run'
     UNION
     SELECT tie.job_id
-    FROM windlass_dependencies AS tie
+    FROM backstay_dependencies AS tie
     JOIN blocked ON blocked.id = tie.parent_id
     WHERE tie.verdict IS NULL
 )
-SELECT job.id FROM blocked JOIN windlass_jobs AS job ON job.id = blocked.id WHERE job.state = 'held'
+SELECT job.id FROM blocked JOIN backstay_jobs AS job ON job.id = blocked.id WHERE job.state = 'held'
 """
 
 
@@ -77,7 +77,9 @@ class Flowing:
             await self._store(client, jobs, number)
 
     async def _store(self, client: Any, jobs: list[Any], number: int) -> None:
-        keeper = FlowKeeper(SimpleNamespace(flows=client.flows, jobs=client.jobs), client.jobs.builder, None)
+        keeper = FlowKeeper(
+            SimpleNamespace(flows=client.flows, jobs=client.jobs), client.enqueuer.builder, None
+        )
         flow = Flow(f"flow {number}", keeper)
         for _ in range(self._chance.randint(2, 5)):
             self._add(flow, jobs)
@@ -95,8 +97,8 @@ class Flowing:
     def _add(self, flow: Flow, jobs: list[Any]) -> None:
         chance = self._chance
         spec = chance.choice(self._handlers).spec
-        earlier: list[Node[Any] | JobId] = [*flow.nodes, *(JobId(job) for job in jobs[-3:])]
-        node = flow.add_bound(spec, spec.bind((), {"plan": self._plan(chance)}), NO_OPTIONS)
+        earlier: list[FlowNode[Any] | JobId] = [*flow.nodes, *(JobId(job) for job in jobs[-3:])]
+        node = flow._add_bound(spec, spec.bind((), {"plan": self._plan(chance)}), NO_OPTIONS)
         for parent in chance.sample(earlier, k=min(len(earlier), chance.choice([0, 1, 1, 2, 3]))):
             ends = chance.random() < 0.3
             node.after(

@@ -9,12 +9,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from backstay import Backoff, Backstay, Cancel, Context, Hopeless, Limit, Profile, Snooze
+from backstay.errors import SignalTimeout
+from backstay.handlers.registry import Registry
+from backstay.model.policy.policy import change
 from simulation.history import Violation
 from simulation.virtual_loop import STRAND
 from simulation.world import World
-from windlass import Backoff, Cancel, Context, Hopeless, Limit, Profile, SignalTimeout, Snooze, Windlass
-from windlass.policy import change
-from windlass.registry import Registry
 
 WORLD: ContextVar[Stage] = ContextVar("world")
 
@@ -23,7 +24,7 @@ PROFILE = Profile(
     policy=change(max_attempts=4, max_crashes=3, backoff=Backoff("1s", cap="8s", jitter=0.3), timeout="40s"),
 )
 
-app = Windlass("sqlite://:memory:", profile=PROFILE)
+app = Backstay("sqlite://:memory:", profile=PROFILE)
 
 
 @app.job
@@ -68,7 +69,7 @@ async def patient(context: Context, plan: list[str], signals: int, seconds: floa
     return await perform(context, plan)
 
 
-REGISTRY: Registry = app.registry
+REGISTRY: Registry = app._registry
 KINDS = (steady, brisk, tight)
 LIMITED = (alone, queued)
 

@@ -57,11 +57,11 @@ def watch(connection: sqlite3.Connection) -> None:
     connection.execute(f"CREATE TABLE sim_history (seq integer PRIMARY KEY, job, {names})")
     for verb, before in (("INSERT", nothing), ("UPDATE", old)):
         connection.execute(
-            f"CREATE TRIGGER sim_{verb} AFTER {verb} ON windlass_jobs BEGIN "
+            f"CREATE TRIGGER sim_{verb} AFTER {verb} ON backstay_jobs BEGIN "
             f"INSERT INTO sim_history (job, {names}) VALUES (NEW.id, {before}, {new}); END"
         )
     connection.execute(
-        "CREATE TRIGGER sim_delete AFTER DELETE ON windlass_jobs BEGIN "
+        "CREATE TRIGGER sim_delete AFTER DELETE ON backstay_jobs BEGIN "
         "INSERT INTO sim_history (job, old_state) VALUES (OLD.id, OLD.state); END"
     )
 

@@ -13,12 +13,12 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from backstay.errors import StoreBusy, StoreUnavailable
+from backstay.stores.database import sqlite
+from backstay.stores.database.interface import Migration, Row, Values
+from backstay.stores.database.migrate import migrations
+from backstay.stores.database.queries import Dialect, Statement
 from simulation.virtual_loop import Process, Strand, VirtualLoop, context_of
-from windlass.errors import StoreBusy, StoreUnavailable
-from windlass.stores import sqlite
-from windlass.stores.database import Migration, Row, Values
-from windlass.stores.migrate import migrations
-from windlass.stores.queries import Dialect, Statement
 
 BUSY_SECONDS = 5.0
 IDLE_SECONDS = 4.0

@@ -20,6 +20,9 @@ class Refused(Exception):
     """The model says that this is not allowed; the text names the error that the library must raise."""
 
 
+SUSPECT_AFTER = 2
+
+
 @dataclass
 class ModelJob:
     """One job, as far as its life goes."""
@@ -33,9 +36,11 @@ class ModelJob:
     attempt: int = 0
     run: int = 0
     crashes: int = 0
+    crashes_in_row: int = 0
     is_suspect: bool = False
     epoch: int = 0
     settled_epoch: int | None = None
+    told: set[int] = field(default_factory=set)
     max_attempts: int | None = None
     unique_key: str | None = None
     expires_at: datetime | None = None
@@ -64,6 +69,7 @@ class ModelJob:
     def leave(self) -> None:
         """Give up the claim, whoever held it."""
         self.settled_epoch = self.epoch
+        self.told.add(self.epoch)
         self.epoch += 1
         self.lease_until, self.is_rescuers = None, False
 
@@ -125,9 +131,9 @@ class Model:
         return job is not None and job.epoch == epoch
 
     def has_told(self, job_id: UUID, epoch: int) -> bool:
-        """Whether the job's last outcome came from this claim."""
+        """Whether an outcome of the job came from this claim."""
         job = self.jobs.get(job_id)
-        return job is not None and job.settled_epoch == epoch
+        return job is not None and epoch in job.told
 
     def settle(self, job_id: UUID, outcome: str, now: datetime) -> None:
         """Record what the attempt came to, for a claim that holds."""
@@ -135,6 +141,8 @@ class Model:
         was_suspect, last = job.is_suspect, job.attempt >= job.budget
         job.leave()
         job.is_suspect = was_suspect and outcome == "release"
+        if outcome not in ("release", "snooze", "crash"):
+            job.crashes_in_row = 0
         match outcome:
             case "complete":
                 return job.end("completed", job.reason, now)
@@ -158,10 +166,11 @@ class Model:
             job.end("cancelled", job.cancel_reason, now)
 
     def _crash(self, job: ModelJob, now: datetime, *, was_suspect: bool, last: bool) -> None:
-        job.is_suspect = True
+        job.crashes_in_row += 1
+        job.is_suspect = was_suspect or job.crashes_in_row >= SUSPECT_AFTER
         if not was_suspect:
             job.state, job.reason = "available", None
-            job.attempt -= last
+            job.attempt -= last or job.is_suspect
             return
         job.crashes += 1
         if job.crashes >= MAX_CRASHES:
@@ -241,7 +250,7 @@ class Model:
         if job.unique_key is not None and any(other.unique_key == job.unique_key for other in others):
             raise Refused("KeyTaken")
         job.state, job.reason, job.finished_at = ("scheduled" if delay else "available"), None, None
-        job.attempt = job.crashes = job.open_letters = 0
+        job.attempt = job.crashes = job.crashes_in_row = job.open_letters = 0
         job.is_suspect, job.cancel_reason, job.run_at = False, None, now + delay
         if job.deadline is not None and job.deadline <= now:
             job.deadline = None

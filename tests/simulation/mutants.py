@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from windlass import settlement
-from windlass.errors import StoreUnavailable
-from windlass.stores import schedules
-from windlass.stores.queries import Dialect, _source
+from backstay.errors import StoreUnavailable
+from backstay.model import settlement
+from backstay.stores import schedules
+from backstay.stores.database.queries import Dialect, statement_text
 
 Mutate = Callable[[Dialect], None]
 
@@ -37,7 +37,7 @@ class Mutant:
             yield None
 
     def _rewrite(self, dialect: Dialect) -> None:
-        text = _source(dialect.name, self.query)
+        text = statement_text(dialect.name, self.query)
         assert text.count(self.old) == 1, f"{self.name}: {self.query} has changed, and so must this mutant"
         dialect._statements[self.query] = dialect._prepare(self.query, text.replace(self.old, self.new))
 
@@ -128,7 +128,7 @@ MUTANTS = (
     ),
     Mutant(
         "rescue that trusts every clock",
-        target="windlass.maintenance.rescuer.why_distrust",
+        target="backstay.maintenance.rescuer.why_distrust",
         function=_trusting,
     ),
     Mutant("promotion a second too early", "jobs/promote", "run_at <= {now}", "run_at <= {now} + 1000000"),
@@ -136,7 +136,7 @@ MUTANTS = (
         "promotion of all but the last",
         "jobs/promote",
         "AND run_at <= {now}",
-        "AND run_at <= {now}\n      AND id < (SELECT max(id) FROM windlass.jobs WHERE state = 'scheduled')",
+        "AND run_at <= {now}\n      AND id < (SELECT max(id) FROM backstay.jobs WHERE state = 'scheduled')",
     ),
     Mutant(
         "refund given twice",
@@ -155,7 +155,9 @@ MUTANTS = (
         "limit_key IN (\n    SELECT given.limit_key\n",
     ),
     Mutant("permits that nobody has to hold", "permits/take", "WHERE TRUE", "WHERE FALSE"),
-    Mutant("take-over without the permits", target="windlass.stores.claims.take_permits", function=_forget),
+    Mutant(
+        "take-over without the permits", target="backstay.stores.claims.claims.take_permits", function=_forget
+    ),
     Mutant("unparking that never comes", "limits/unpark", "LIMIT :room", "LIMIT 0"),
     Mutant(
         "the newest of a line first", "limits/heads", "job.created_at, job.id", "job.created_at DESC, job.id"
@@ -166,15 +168,15 @@ MUTANTS = (
         "WHERE open.job_id = job.id\n          AND COALESCE(open.verdict, '') = ''",
         "WHERE FALSE",
     ),
-    Mutant("parents counted down", target="windlass.stores.following._decide", function=_count_one_down),
+    Mutant("parents counted down", target="backstay.stores.dependents._decide", function=_count_one_down),
     Mutant(
         "ends that nobody followed are left",
-        target="windlass.maintenance.follower.Follower.sweep",
+        target="backstay.maintenance.dependents_sweeper.Follower.sweep",
         function=_sweep_nothing,
     ),
     Mutant(
         "mark-then-insert cron",
-        target="windlass.stores.schedules.ScheduleStore.fire",
+        target="backstay.stores.schedules.ScheduleStore.fire",
         function=_mark_then_insert,
     ),
     Mutant("wait whose time is never over", "signals/late", "WHERE wait.is_open", "WHERE FALSE"),
@@ -187,12 +189,12 @@ MUTANTS = (
     Mutant("death without a letter", "dead_letters/record", "WHERE TRUE", "WHERE FALSE"),
     Mutant(
         "crash counted against everybody",
-        target="windlass.settlement._after_crash",
+        target="backstay.model.settlement._after_crash",
         function=_count_every_crash,
     ),
     Mutant(
         "lost reply taken for a failure",
-        target="windlass.client.client.until_certain",
+        target="backstay.client.client.until_certain",
         function=_give_up_at_once,
     ),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from backstay.errors import BackstayError
+from backstay.model.job import JobId
 from simulation.virtual_loop import Process, Strand
 from simulation.world import SimulatedWorker, World
-from windlass.errors import WindlassError
-from windlass.job import JobId
 
 WORKERS = (2, 2, 3)
 HOSTS = ("north", "south")
@@ -108,7 +108,7 @@ class Nemesis:
             self.world.kill(worker.process, "by the nemesis")
 
     def _kill_leader(self) -> None:
-        found = self.world.server.connection.execute("SELECT worker FROM windlass_leaders").fetchone()
+        found = self.world.server.connection.execute("SELECT worker FROM backstay_leaders").fetchone()
         if found is not None:
             self.world.kill(self.world.processes[found["worker"].rsplit("-", 1)[0]], "it leads")
 
@@ -197,7 +197,7 @@ class Nemesis:
                     await client.queues.pause("default", reason="operator")
                 case "resume":
                     await client.queues.resume("default")
-        except WindlassError as error:
+        except BackstayError as error:
             self.world.note(f"operator: refused, {type(error).__name__}", str(job))
 
     async def _release_all(self) -> None:
@@ -206,12 +206,12 @@ class Nemesis:
         while self._is_peace:
             await client.queues.resume("default")
             held = self.world.server.connection.execute(
-                "SELECT id FROM windlass_jobs WHERE state = 'held' AND parked_for IS NULL AND id NOT IN "
-                "(SELECT job_id FROM windlass_dependencies WHERE verdict IS NULL)"
+                "SELECT id FROM backstay_jobs WHERE state = 'held' AND parked_for IS NULL AND id NOT IN "
+                "(SELECT job_id FROM backstay_dependencies WHERE verdict IS NULL)"
             )
             for row in held.fetchall():
                 try:
                     await client.jobs.release(row["id"])
-                except WindlassError as error:
+                except BackstayError as error:
                     self.world.note(f"operator: refused, {type(error).__name__}", row["id"])
             await asyncio.sleep(20.0)

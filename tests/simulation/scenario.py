@@ -11,17 +11,17 @@ from typing import Any
 from unittest.mock import patch
 from uuid import UUID
 
+from backstay.errors import InvalidSchedule, JobNotFound, OutcomeUnknown, SignalRefused, StoreError
+from backstay.handle import JobHandle
+from backstay.model.job import JobId
+from backstay.options import JobOptions
+from backstay.stores.database.queries import Dialect
 from simulation.flowing import Flowing, blocked
 from simulation.handlers import KINDS, LIMITED, PROFILE, REGISTRY, WORLD, Stage, patient
 from simulation.history import Violation
 from simulation.nemesis import Nemesis
 from simulation.virtual_loop import Strand, Stuck
 from simulation.world import START, SimulatedProcess, World
-from windlass.errors import InvalidSchedule, JobNotFound, OutcomeUnknown, SignalRefused, StoreError
-from windlass.handle import JobHandle
-from windlass.job import JobId
-from windlass.options import JobOptions
-from windlass.stores.queries import Dialect
 
 JOBS = 16
 BEAT, BEAT_EVERY = "beat", 7.5
@@ -174,7 +174,7 @@ class Scenario:
         options = job_options(chance)
         handle: JobHandle[Any] | None = None
         try:
-            handle = await client.jobs.enqueue_alone(spec, args, options)
+            handle = await client.enqueuer.enqueue_alone(spec, args, options)
         except OutcomeUnknown as error:
             for job in error.ids:
                 self.unknown.add(str(job))
@@ -235,12 +235,12 @@ class Scenario:
 
     def _unended(self) -> Sequence[tuple[str, str]]:
         found = self.world.server.connection.execute(
-            "SELECT id, state FROM windlass_jobs WHERE state NOT IN ('completed', 'dead', 'resolved', 'cancelled')"
+            "SELECT id, state FROM backstay_jobs WHERE state NOT IN ('completed', 'dead', 'resolved', 'cancelled')"
         )
         coming = self.world.server.connection.execute(
-            "SELECT id, next_fire_at FROM windlass_schedules WHERE next_fire_at IS NOT NULL"
+            "SELECT id, next_fire_at FROM backstay_schedules WHERE next_fire_at IS NOT NULL"
         )
-        permits = self.world.server.connection.execute("SELECT job_id FROM windlass_permits")
+        permits = self.world.server.connection.execute("SELECT job_id FROM backstay_permits")
         excused = blocked(self.world.server.connection)
         return (
             [(row["id"], row["state"]) for row in found if row["id"] not in excused]
@@ -251,7 +251,7 @@ class Scenario:
     def _reckon(self) -> None:
         """What the tables must say when all is over."""
         connection = self.world.server.connection
-        rows = {row["id"]: row for row in connection.execute("SELECT * FROM windlass_jobs")}
+        rows = {row["id"]: row for row in connection.execute("SELECT * FROM backstay_jobs")}
         excused = blocked(connection)
         for job in self.accepted:
             if job not in rows:
@@ -271,9 +271,9 @@ class Scenario:
     def _reckon_schedule(self, rows: Mapping[str, Any]) -> None:
         """One job for every fire, and a fire for every moment since the schedule was there."""
         connection = self.world.server.connection
-        [schedule] = connection.execute("SELECT created_at FROM windlass_schedules").fetchall()
+        [schedule] = connection.execute("SELECT created_at FROM backstay_schedules").fetchall()
         fires = {
-            row["fire_time"]: row["job_id"] for row in connection.execute("SELECT * FROM windlass_fires")
+            row["fire_time"]: row["job_id"] for row in connection.execute("SELECT * FROM backstay_fires")
         }
         every, begin = int(BEAT_EVERY * 1e6), int(START.timestamp() * 1e6)
         expected = {begin + turn * every for turn in range(int(TROUBLE_SECONDS / BEAT_EVERY) + 1)}
@@ -304,7 +304,7 @@ class Scenario:
             )
 
     def _count(self, what: str, job: str) -> int:
-        found = self.world.server.connection.execute(f"SELECT count(*) FROM windlass_{what}", (job,))
+        found = self.world.server.connection.execute(f"SELECT count(*) FROM backstay_{what}", (job,))
         return int(found.fetchone()[0])
 
 

@@ -14,23 +14,24 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+from backstay.client.client import Client, make_client
+from backstay.client.enqueue.building import Builder
+from backstay.composition.connect import Connections
+from backstay.composition.make_worker import make_worker
+from backstay.composition.worker_options import WorkerOptions
+from backstay.handlers.registry import Registry
+from backstay.model.policy.profile import Profile
+from backstay.model.records import Neighbour, NewWorker
+from backstay.runtime.env import Env
+from backstay.settings.sources import read_settings
+from backstay.stores.database.queries import Dialect
+from backstay.stores.database.sqlite import adapt
+from backstay.worker.plan import Parts
+from backstay.worker.worker import Worker
 from simulation import history
 from simulation.flowing import unmet
 from simulation.inline_sqlite import Fault, InlineDatabase, Server, Wire, dialect_of, filled
 from simulation.virtual_loop import STRAND, Process, Strand, VirtualLoop, context_of
-from windlass.assembly import WorkerOptions, make_worker
-from windlass.client.building import Builder
-from windlass.client.client import Client, make_client
-from windlass.configuration import read_settings
-from windlass.connect import Connections
-from windlass.env import Env
-from windlass.profile import Profile
-from windlass.records import Neighbour, NewWorker
-from windlass.registry import Registry
-from windlass.stores.queries import Dialect
-from windlass.stores.sqlite import adapt
-from windlass.worker.plan import Parts
-from windlass.worker.worker import Worker
 
 START = datetime(2031, 3, 1, 12, 0, tzinfo=UTC)
 URL = "postgresql://simulated/jobs"
@@ -355,6 +356,7 @@ class SimulatedWorker:
                 registry=world.registry,
                 builder=Builder(world.profile, env),
                 settings=SETTINGS,
+                home="",
                 connect=connect,
                 schedules=tuple,
                 emit=emit,
@@ -377,7 +379,7 @@ class SimulatedWorker:
     async def _run(self) -> None:
         world = self.world
         try:
-            await self.worker.run_on_one_loop()
+            await self.worker._run_on_one_loop()
         except Exception as error:
             if world.loop.is_closed():
                 raise

@@ -15,12 +15,12 @@ PREAMBLE = """\
 from dataclasses import dataclass
 from typing import Any
 
-from windlass.context import Context
-from windlass.handler import Enqueuer, job_decorator
-from windlass.registry import describe
+from backstay.context import Context
+from backstay.handler import Application, job_decorator
+from backstay.handlers.spec import describe
 
 
-def enqueuer() -> Enqueuer:
+def enqueuer() -> Application:
     raise NotImplementedError
 
 
@@ -142,8 +142,8 @@ def test_a_wrong_call_is_refused_on_its_line(messages: dict[str, str], name: str
         ("result", '"program.Report"'),
         ("result without a loop", '"int"'),
         ("kept for later", "JobArgs[program.Report]"),
-        ("many", "list[windlass.handle.JobHandle[program.Report]]"),
-        ("many without a loop", "list[windlass.handle.JobHandle[int]]"),
+        ("many", "list[backstay.handle.JobHandle[program.Report]]"),
+        ("many without a loop", "list[backstay.handle.JobHandle[int]]"),
     ],
 )
 def test_types_are_known(messages: dict[str, str], name: str, revealed: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from windlass.backoff import Backoff
-from windlass.classify import Rules
-from windlass.policy import ClassRule, change
-from windlass.profile import RETRYING, PriorityScale, Profile
-from windlass.states import State
+from backstay.model.backoff import Backoff
+from backstay.model.classify import ErrorRules
+from backstay.model.policy.policy import ClassRule, change
+from backstay.model.policy.profile import RETRYING, PriorityScale, Profile
+from backstay.model.states import State
 
 SINGLE_KIND = change(max_attempts=2)
 """Oblicore's CONSULTANT_CLIENT_SYNC, the one kind that is retried once only."""
@@ -35,7 +35,7 @@ OBLICORE = Profile(
     queues={"deadline-alerts": change(priority=2), "consultant-sync": change(priority=8)},
     priority=PriorityScale(names={"HIGH": 2, "NORMAL": 5, "LOW": 8, 0: 5}),
     tenant_alias="company_id",
-    rules=Rules(codes={"LLM_TIMEOUT": "timeout"}),
+    rules=ErrorRules(codes={"LLM_TIMEOUT": "timeout"}),
 )
 
 AEON = Profile(
@@ -88,7 +88,7 @@ PASSPORT = Profile(
         exhausted_wins=True,
         cancel_running=False,
     ),
-    rules=Rules(exceptions={"DBUnavailable": "database_error", "QueueUnavailable": "transient_network"}),
+    rules=ErrorRules(exceptions={"DBUnavailable": "database_error", "QueueUnavailable": "transient_network"}),
 )
 
 WATCHPOINT = Profile(

@@ -10,9 +10,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.allowance import Candidate, Usage, decide, next_token, spend, tokens
-from windlass.job import JobId
-from windlass.limits import Bound
+from backstay.model.job import JobId
+from backstay.model.limits.admission import Candidate, Usage, decide, next_token, spend, tokens
+from backstay.model.limits.declared import Bound
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
-from windlass.argument_schema import reader_of
+from backstay.handlers.argument_schema import reader_of
 
 
 class Parcel(msgspec.Struct, forbid_unknown_fields=True):

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import AEON, EXORA, OBLICORE, PASSPORT
 
-from windlass.backoff import Backoff
-from windlass.durations import LONGEST
-from windlass.errors import InvalidPolicy
-from windlass.policy import resolve
-from windlass.profile import Profile
+from backstay.errors import InvalidPolicy
+from backstay.model.backoff import Backoff
+from backstay.model.policy.policy import resolve
+from backstay.model.policy.profile import Profile
+from backstay.model.text.durations import LONGEST
 
 chances = st.floats(min_value=0, max_value=1, exclude_max=True)
 backoffs = st.builds(

@@ -295,7 +295,7 @@ def printable(*runs: dict[str, Any], day: str = "2026-01-01") -> report.Report:
 def test_the_tables_of_the_page_have_a_row_for_each_who_was_measured() -> None:
     written = page.page(printable(*rates(report.ONE, **{report.OURS: (1000, 1200), "bullmq": (2500,)})))
 
-    assert "| **windlass postgres** | 1,100 (1,000–1,200) |" in written
+    assert "| **backstay postgres** | 1,100 (1,000–1,200) |" in written
     assert "| bullmq, Redis | 2,500 (2,500–2,500) |" in written
     assert f"| {report.ONE} | bullmq | 2.27 × | on disk |" in written
 
@@ -314,7 +314,7 @@ def test_the_page_tells_the_range_of_a_ratio_and_what_each_gives_up() -> None:
 def test_the_page_has_a_list_for_each_of_our_databases() -> None:
     runs = rates(report.ONE, **{report.OURS: (1000,), report.OURS_SQLITE: (500,), "huey sqlite": (750,)})
 
-    _, on_postgres, on_sqlite = page.page(printable(*runs)).split("Of Windlass on ")
+    _, on_postgres, on_sqlite = page.page(printable(*runs)).split("Of Backstay on ")
 
     assert on_postgres == "PostgreSQL, all peers that were measured:\n\nnowhere.\n\n"
     assert f"| {report.ONE} | huey sqlite | 1.5 × |" in on_sqlite
@@ -327,7 +327,7 @@ def test_latency_has_the_range_of_its_rounds() -> None:
         for number, p50 in enumerate((2.0, 3.0, 7.0))
     ]
 
-    assert "| **windlass postgres** | 3.00 (2.00–7.00) / 30.0 / 300 | – |" in page.page(printable(*runs))
+    assert "| **backstay postgres** | 3.00 (2.00–7.00) / 30.0 / 300 | – |" in page.page(printable(*runs))
 
 
 def test_what_is_too_little_to_be_measured_is_not_called_nothing() -> None:

@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import PASSPORT
 
-from windlass.classify import NO_RULES, ErrorClass, Rules, classify
-from windlass.errors import InvalidPayload, Retry, RetryAfter, StoreBusy
+from backstay.errors import InvalidPayload, Retry, StoreBusy
+from backstay.model.classify import NO_RULES, ErrorClass, ErrorRules, classify
 
 NOW = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
 
@@ -33,7 +33,7 @@ class PlainError(Exception):
         self.__dict__.update(attributes)
 
 
-def class_of(error: BaseException, rules: Rules = NO_RULES) -> str:
+def class_of(error: BaseException, rules: ErrorRules = NO_RULES) -> str:
     return classify(error, rules).error_class
 
 
@@ -207,21 +207,29 @@ def test_type_outranks_status_status_code_and_code_text() -> None:
 
 
 def test_a_profile_adds_its_own_rules_and_they_come_first() -> None:
-    rules = Rules(
+    rules = ErrorRules(
         exceptions={f"{__name__}.PlainError": "partner_down"},
         statuses={404: "transient_network"},
         codes={"E42": "rate_limit"},
         texts={"Sold Out": "sold_out"},
     )
     own_exceptions, others = (
-        Rules(exceptions=rules.exceptions),
-        Rules(statuses=rules.statuses, codes=rules.codes, texts=rules.texts),
+        ErrorRules(exceptions=rules.exceptions),
+        ErrorRules(statuses=rules.statuses, codes=rules.codes, texts=rules.texts),
     )
 
     assert class_of(PlainError(status=404), own_exceptions) == "partner_down"
     assert class_of(PlainError(status=404), others) == "transient_network"
     assert class_of(PlainError(code="E42"), others) == "rate_limit"
     assert class_of(PlainError("we are sold out, rate limit"), others) == "sold_out"
+
+
+def test_own_texts_are_asked_also_of_a_slip_that_is_otherwise_unknown() -> None:
+    rules = ErrorRules(texts={"rate limit": "rate_limit"})
+
+    assert class_of(ValueError("the partner's rate limit"), rules) == "rate_limit"
+    assert class_of(ValueError("the partner's rate limit")) == "unknown"
+    assert class_of(TimeoutError("rate limit"), rules) == "rate_limit"
 
 
 def test_a_rule_holds_for_subclasses_and_by_bare_name() -> None:
@@ -244,7 +252,7 @@ def test_a_group_has_the_class_its_members_agree_on() -> None:
 def test_asking_for_a_retry_is_a_class_of_its_own() -> None:
     """ENG-051: an explicit Retry is retried even where unknown errors are not."""
     assert classify(Retry("not yet")).error_class == ErrorClass.RETRY_ASKED
-    assert classify(RetryAfter(30)).retry_after == timedelta(seconds=30)
+    assert classify(Retry(after=30)).retry_after == timedelta(seconds=30)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from windlass.client.arguments import job_id
-from windlass.errors import InvalidJob, JobNotFound
-from windlass.job import JobId, Stored
+from backstay.client.arguments import job_id
+from backstay.errors import InvalidJob, JobNotFound
+from backstay.model.job import JobId, Stored
 
 
 def test_an_id_may_be_text() -> None:

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from windlass import codec
-from windlass.errors import InvalidPayload
+from backstay.errors import InvalidPayload
+from backstay.handlers import codec
 
 SAFE_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 SCALARS = (

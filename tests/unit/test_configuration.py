@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from windlass import Backoff, InvalidSettings, Windlass
-from windlass.configuration import Settings, read_settings
-from windlass.policy import resolve
-from windlass.settings import catalogue
+from backstay import Backoff, Backstay
+from backstay.errors import InvalidSettings
+from backstay.model.policy.policy import resolve
+from backstay.settings.settings import catalogue
+from backstay.settings.sources import Settings, read_settings
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def settings(
     folder: Path, environment: Mapping[str, str] | None = None, file: str = "", **code: object
 ) -> Settings:
     if file:
-        (folder / "windlass.toml").write_text(file)
+        (folder / "backstay.toml").write_text(file)
     return read_settings(code, environment or {}, folder)
 
 
@@ -35,7 +36,7 @@ def origin(read: Settings, name: str) -> tuple[Any, str]:
 def test_without_any_word_every_setting_has_its_default(folder: Path) -> None:
     read = settings(folder)
 
-    assert read.url == "sqlite:///windlass.db"
+    assert read.url == "sqlite:///backstay.db"
     assert read.tick == timedelta(seconds=5)
     assert {one.source for one in read.chosen.values()} == {"default"}
     assert not read.policy
@@ -43,27 +44,27 @@ def test_without_any_word_every_setting_has_its_default(folder: Path) -> None:
 
 def test_code_comes_before_the_environment_before_the_file_before_the_default(folder: Path) -> None:
     file = 'tick = "4s"\nconcurrency = 8\npoll_idle = "9s"\n'
-    environment = {"WINDLASS_TICK": "3s", "WINDLASS_CONCURRENCY": "7"}
+    environment = {"BACKSTAY_TICK": "3s", "BACKSTAY_CONCURRENCY": "7"}
 
     read = settings(folder, environment, file, tick="2s")
 
     assert origin(read, "tick") == (timedelta(seconds=2), "code")
-    assert origin(read, "concurrency") == (7, "environment variable WINDLASS_CONCURRENCY")
-    assert origin(read, "poll_idle") == (timedelta(seconds=9), str(folder / "windlass.toml"))
+    assert origin(read, "concurrency") == (7, "environment variable BACKSTAY_CONCURRENCY")
+    assert origin(read, "poll_idle") == (timedelta(seconds=9), str(folder / "backstay.toml"))
     assert origin(read, "poll_busy") == (timedelta(seconds=1), "default")
 
 
 def test_a_table_of_pyproject_is_read_where_there_is_no_file_of_our_own(folder: Path) -> None:
-    (folder / "pyproject.toml").write_text("[tool.windlass]\nconcurrency = 8\n")
+    (folder / "pyproject.toml").write_text("[tool.backstay]\nconcurrency = 8\n")
 
     value, source = origin(settings(folder), "concurrency")
 
     assert value == 8
-    assert source == f"[tool.windlass] in {folder / 'pyproject.toml'}"
+    assert source == f"[tool.backstay] in {folder / 'pyproject.toml'}"
 
 
 def test_our_own_file_comes_before_pyproject(folder: Path) -> None:
-    (folder / "pyproject.toml").write_text("[tool.windlass]\nconcurrency = 8\n")
+    (folder / "pyproject.toml").write_text("[tool.backstay]\nconcurrency = 8\n")
 
     assert origin(settings(folder, file="concurrency = 9\n"), "concurrency")[0] == 9
 
@@ -71,25 +72,25 @@ def test_our_own_file_comes_before_pyproject(folder: Path) -> None:
 def test_a_variable_can_name_the_file(folder: Path) -> None:
     (folder / "mine.toml").write_text("concurrency = 8\n")
 
-    assert origin(settings(folder, {"WINDLASS_CONFIG": "mine.toml"}), "concurrency")[0] == 8
-    with pytest.raises(InvalidSettings, match=r"there is no file .*gone.toml.*WINDLASS_CONFIG"):
-        settings(folder, {"WINDLASS_CONFIG": "gone.toml"})
+    assert origin(settings(folder, {"BACKSTAY_CONFIG": "mine.toml"}), "concurrency")[0] == 8
+    with pytest.raises(InvalidSettings, match=r"there is no file .*gone.toml.*BACKSTAY_CONFIG"):
+        settings(folder, {"BACKSTAY_CONFIG": "gone.toml"})
 
 
-@pytest.mark.parametrize("text", ["concurrency = ", "[tool\nwindlass = 1"])
+@pytest.mark.parametrize("text", ["concurrency = ", "[tool\nbackstay = 1"])
 def test_a_file_that_is_not_toml_is_refused_by_name(folder: Path, text: str) -> None:
-    with pytest.raises(InvalidSettings, match=r"cannot read the settings in .*windlass\.toml"):
+    with pytest.raises(InvalidSettings, match=r"cannot read the settings in .*backstay\.toml"):
         settings(folder, file=text)
 
 
 def test_a_pyproject_that_says_nothing_of_us_is_not_judged(folder: Path) -> None:
     (folder / "pyproject.toml").write_text("this is no TOML")
 
-    assert settings(folder).url == "sqlite:///windlass.db"
+    assert settings(folder).url == "sqlite:///backstay.db"
 
 
 def test_empty_variables_count_as_not_set(folder: Path) -> None:
-    assert origin(settings(folder, {"WINDLASS_URL": "", "WINDLASS_TICK": " "}), "url")[1] == "default"
+    assert origin(settings(folder, {"BACKSTAY_URL": "", "BACKSTAY_TICK": " "}), "url")[1] == "default"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_no_other_names_are_read_where_that_was_asked_for(folder: Path) -> None:
 
 def test_it_is_told_which_name_won(folder: Path) -> None:
     told: list[tuple[str, dict[str, Any]]] = []
-    environment = {"MAX_CONCURRENT_JOBS": "9", "WORKER_CONCURRENCY": "7", "WINDLASS_CONCURRENCY": "8"}
+    environment = {"MAX_CONCURRENT_JOBS": "9", "WORKER_CONCURRENCY": "7", "BACKSTAY_CONCURRENCY": "8"}
 
     settings(folder, environment).tell(lambda event, /, **facts: told.append((event, facts)))
 
@@ -158,7 +159,7 @@ def test_it_is_told_which_name_won(folder: Path) -> None:
             {
                 "setting": "concurrency",
                 "value": "8",
-                "source": "environment variable WINDLASS_CONCURRENCY",
+                "source": "environment variable BACKSTAY_CONCURRENCY",
                 "passed_over": [
                     "environment variable WORKER_CONCURRENCY",
                     "environment variable MAX_CONCURRENT_JOBS",
@@ -169,7 +170,7 @@ def test_it_is_told_which_name_won(folder: Path) -> None:
 
 
 def test_the_same_word_twice_is_not_worth_telling(folder: Path) -> None:
-    read = settings(folder, {"WORKER_CONCURRENCY": "7", "WINDLASS_CONCURRENCY": "7"})
+    read = settings(folder, {"WORKER_CONCURRENCY": "7", "BACKSTAY_CONCURRENCY": "7"})
 
     assert read.chosen["concurrency"].passed_over == ()
 
@@ -178,8 +179,8 @@ def test_the_same_word_twice_is_not_worth_telling(folder: Path) -> None:
     ("environment", "message"),
     [
         (
-            {"WINDLASS_CONCURRENCY": "lots"},
-            "concurrency cannot be 'lots' (environment variable WINDLASS_CONCURRENCY): "
+            {"BACKSTAY_CONCURRENCY": "lots"},
+            "concurrency cannot be 'lots' (environment variable BACKSTAY_CONCURRENCY): "
             "it needs a whole number from 1 to 10000",
         ),
         (
@@ -188,22 +189,22 @@ def test_the_same_word_twice_is_not_worth_telling(folder: Path) -> None:
             "it needs a whole number from 1 to 10000",
         ),
         (
-            {"WINDLASS_TICK": "1m"},
-            "tick cannot be '1m' (environment variable WINDLASS_TICK): it needs a duration from 100ms to 10s",
+            {"BACKSTAY_TICK": "1m"},
+            "tick cannot be '1m' (environment variable BACKSTAY_TICK): it needs a duration from 100ms to 10s",
         ),
         (
-            {"WINDLASS_RETRY_UNKNOWN": "perhaps"},
-            "retry_unknown cannot be 'perhaps' (environment variable WINDLASS_RETRY_UNKNOWN): "
+            {"BACKSTAY_RETRY_UNKNOWN": "perhaps"},
+            "retry_unknown cannot be 'perhaps' (environment variable BACKSTAY_RETRY_UNKNOWN): "
             "it needs True or False",
         ),
         (
-            {"WINDLASS_LOG_LEVEL": "loud"},
-            "log_level cannot be 'loud' (environment variable WINDLASS_LOG_LEVEL): "
+            {"BACKSTAY_LOG_LEVEL": "loud"},
+            "log_level cannot be 'loud' (environment variable BACKSTAY_LOG_LEVEL): "
             "it needs one of debug, info, warning, error",
         ),
         (
-            {"WINDLASS_URL": "mysql://ada:secret@db/jobs"},
-            "url cannot be 'mysql://ada:***@db/jobs' (environment variable WINDLASS_URL): "
+            {"BACKSTAY_URL": "mysql://ada:secret@db/jobs"},
+            "url cannot be 'mysql://ada:***@db/jobs' (environment variable BACKSTAY_URL): "
             "it needs a URL that begins with sqlite:// or postgresql://",
         ),
         (
@@ -212,9 +213,9 @@ def test_the_same_word_twice_is_not_worth_telling(folder: Path) -> None:
             "it needs at most half the lease (0:01:00)",
         ),
         (
-            {"WINDLASS_TICK": "5s", "WINDLASS_LEADER_LEASE": "6s"},
-            "leader_lease cannot be '6s' (environment variable WINDLASS_LEADER_LEASE): it needs at least 2 ticks, "
-            "which are 10s (tick is 5s, environment variable WINDLASS_TICK)",
+            {"BACKSTAY_TICK": "5s", "BACKSTAY_LEADER_LEASE": "6s"},
+            "leader_lease cannot be '6s' (environment variable BACKSTAY_LEADER_LEASE): it needs at least 2 ticks, "
+            "which are 10s (tick is 5s, environment variable BACKSTAY_TICK)",
         ),
     ],
 )
@@ -229,7 +230,7 @@ def test_a_bad_value_stops_with_its_source_and_what_is_allowed(
 
 def test_a_bad_value_in_a_file_names_the_file(folder: Path) -> None:
     with pytest.raises(
-        InvalidSettings, match=r"concurrency cannot be True \(.*windlass.toml\): it needs a whole"
+        InvalidSettings, match=r"concurrency cannot be True \(.*backstay.toml\): it needs a whole"
     ):
         settings(folder, file="concurrency = true\n")
 
@@ -252,11 +253,11 @@ def test_an_unknown_key_of_a_file_is_refused_with_the_nearest_name(folder: Path,
 def test_an_unknown_variable_is_told_with_the_nearest_name(folder: Path) -> None:
     told: list[tuple[str, dict[str, Any]]] = []
 
-    settings(folder, {"WINDLASS_CONCURENCY": "9", "WINDLASS_TEST_URL": "x"}).tell(
+    settings(folder, {"BACKSTAY_CONCURENCY": "9", "BACKSTAY_TEST_URL": "x"}).tell(
         lambda event, /, **facts: told.append((event, facts))
     )
 
-    assert told == [("setting.unknown", {"variable": "WINDLASS_CONCURENCY", "meant": "WINDLASS_CONCURRENCY"})]
+    assert told == [("setting.unknown", {"variable": "BACKSTAY_CONCURENCY", "meant": "BACKSTAY_CONCURRENCY"})]
 
 
 def test_what_is_measured_in_ticks_follows_a_tick_that_was_set(folder: Path) -> None:
@@ -269,19 +270,19 @@ def test_what_is_measured_in_ticks_follows_a_tick_that_was_set(folder: Path) -> 
 def test_numbers_of_the_policy_lie_below_those_of_the_code(
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
-    monkeypatch.setenv("WINDLASS_MAX_ATTEMPTS", "9")
-    monkeypatch.setenv("WINDLASS_TIMEOUT", "90s")
-    app = Windlass("sqlite://:memory:")
+    monkeypatch.setenv("BACKSTAY_MAX_ATTEMPTS", "9")
+    monkeypatch.setenv("BACKSTAY_TIMEOUT", "90s")
+    app = Backstay("sqlite://:memory:")
 
     @app.job(max_attempts=2)
     async def send() -> None: ...
 
-    policy = app._builder.policy_of(app.registry.get("send"), "default")
+    policy = app._builder.policy_of(app._registry.get("send"), "default")
     assert (policy.max_attempts, policy.timeout) == (2, timedelta(seconds=90))
 
 
 def test_a_backoff_is_put_together_from_its_parts(folder: Path) -> None:
-    read = settings(folder, {"WINDLASS_BACKOFF_BASE": "5", "WINDLASS_BACKOFF_CAP": "none"})
+    read = settings(folder, {"BACKSTAY_BACKOFF_BASE": "5", "BACKSTAY_BACKOFF_CAP": "none"})
 
     assert resolve(read.policy).backoff == Backoff("5s", cap=None)
 

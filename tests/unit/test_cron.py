@@ -10,16 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.cron import (
-    Cron,
-    Every,
-    Once,
-    fires_between,
-    next_fire,
-    recent_fires,
-)
-from windlass.cron_text import read_rule
-from windlass.errors import InvalidSchedule
+from backstay.errors import InvalidSchedule
+from backstay.model.schedules.cron import Cron, Every, Once, fires_between, next_fire, recent_fires
+from backstay.model.schedules.cron_parser import read_rule
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)

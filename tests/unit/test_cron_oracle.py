@@ -11,8 +11,8 @@ import pytest
 from croniter import croniter
 from cronsim import CronSim
 
-from windlass.cron import fires_between
-from windlass.cron_text import read_rule
+from backstay.model.schedules.cron import fires_between
+from backstay.model.schedules.cron_parser import read_rule
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
@@ -92,7 +92,7 @@ def expected(expression: str, zone: str) -> list[datetime]:
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize(
-    "expression", [*SPARSE, *(pytest.param(text, marks=pytest.mark.slow) for text in DENSE)]
+    "expression", [*SPARSE, *(pytest.param(text, marks=pytest.mark.prove) for text in DENSE)]
 )
 def test_two_years_of_fires_are_those_of_another_library(expression: str, zone: str) -> None:
     rule = read_rule(OURS.get(expression, expression))

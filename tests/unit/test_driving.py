@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from windlass.worker.driving import Driven
+from backstay.worker.run.resumed_coroutine import Driven
 
 mine: contextvars.ContextVar[str] = contextvars.ContextVar("mine", default="untouched")
 

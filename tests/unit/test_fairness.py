@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from windlass.errors import InvalidSettings
-from windlass.fairness import START, Fair, Place, fair_queue, place_after
+from backstay.errors import InvalidSettings
+from backstay.model.limits.fairness import START, Fair, Place, fair_queue, place_after
 
 
 def test_the_round_goes_on_behind_the_last_one_served() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass import flows
-from windlass.errors import InvalidFlow
-from windlass.flows import (
+from backstay.errors import InvalidFlow
+from backstay.model import flows
+from backstay.model.flows import (
     Condition,
     Dependency,
     DependencyType,
@@ -23,8 +23,8 @@ from windlass.flows import (
     find,
     holds,
 )
-from windlass.job import JobId
-from windlass.states import FINAL, State
+from backstay.model.job import JobId
+from backstay.model.states import FINAL, State
 
 CHILD, PARENT = JobId(UUID(int=2)), JobId(UUID(int=1))
 JSON = st.recursive(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.job import Claim, JobId
-from windlass.records import Wanted
-from windlass.worker.frontier import (
+from backstay.model.job import Claim, JobId
+from backstay.model.records import Wanted
+from backstay.worker.fetch.claim_cursor import (
     EVERYWHERE_EVERY,
     EVERYWHERE_IN_COMPANY,
     MOST_TAKEN,

@@ -11,15 +11,26 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from windlass.context import Context, current, enter, leave
-from windlass.errors import Cancel, InvalidArguments, InvalidSettings, WindlassError
-from windlass.handle import JobHandle
-from windlass.handler import AsyncHandler, Handler, JobArgs, PlainHandler, job_decorator
-from windlass.job import Job, JobId
-from windlass.options import JobOptions, Options
-from windlass.registry import HandlerSpec, Registry, describe
+from backstay.context import Context, current, enter, leave
+from backstay.errors import BackstayError, Cancel, InvalidArguments, InvalidSettings
+from backstay.handle import JobHandle
+from backstay.handler import AsyncHandler, Handler, JobArgs, PlainHandler, job_decorator
+from backstay.handlers.registry import Registry
+from backstay.handlers.spec import HandlerSpec, describe
+from backstay.model.job import Job, JobId
+from backstay.options import JobOptions, Options
 
 JOB_ID = JobId(uuid.UUID(int=7))
+
+
+class MemoryWithoutLoop:
+    """The same, for blocking calls."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
+        return self._memory.keep(spec, args_text, options)
 
 
 class Memory:
@@ -30,10 +41,18 @@ class Memory:
         self.asked: list[tuple[Any, ...]] = []
         self.result: str | None = None
 
-    async def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
-        return self.enqueue_sync(spec, args_text, options)
+    @property
+    def _enqueuer(self) -> Memory:
+        return self
 
-    def enqueue_sync(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
+    @property
+    def _sync_enqueuer(self) -> MemoryWithoutLoop:
+        return MemoryWithoutLoop(self)
+
+    async def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
+        return self.keep(spec, args_text, options)
+
+    def keep(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
         self.enqueued.append((spec.kind, json.loads(args_text), options))
         return JobHandle(JOB_ID, spec.kind, True, spec.decode_result, self)
 
@@ -101,7 +120,7 @@ async def test_a_called_handler_gets_the_current_context(memory: Memory) -> None
     leave(token)
 
     assert greeted == "hello whoami"
-    with pytest.raises(WindlassError, match="only inside a handler"):
+    with pytest.raises(BackstayError, match="takes a context, and no job is running here"):
         await handler("hello")
 
 
@@ -222,7 +241,7 @@ def test_a_context_tells_which_attempt_runs() -> None:
     assert (ctx.attempt, ctx.max_attempts, ctx.idempotency_key) == (2, 3, str(JOB_ID))
     assert not ctx.is_cancelled()
     ctx.check()
-    with pytest.raises(WindlassError):
+    with pytest.raises(BackstayError):
         current()
 
 

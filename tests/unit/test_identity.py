@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.errors import InvalidSettings
-from windlass.worker.identity import LONGEST_ID, worker_id
+from backstay.errors import InvalidSettings
+from backstay.worker.identity import LONGEST_ID, worker_id
 
 START = uuid4()
 

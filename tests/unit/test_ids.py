@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.env import SYSTEM, UuidMaker
+from backstay.runtime.env import SYSTEM, UuidMaker
 
 MILLISECOND = 1_000_000
 

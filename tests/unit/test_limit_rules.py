@@ -8,22 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.errors import InvalidSettings
-from windlass.limits import (
-    LONGEST_KEY,
+from backstay.errors import InvalidSettings
+from backstay.model.limits.declared import (
     Bound,
-    KeyProblem,
     KindLimits,
     Limit,
     Rate,
-    bounded,
     declared,
-    filled,
     key_problem,
     pair_limits,
     queue_limits,
     refuse_unknown,
 )
+from backstay.model.limits.keys import LONGEST_KEY, KeyProblem, bounded, filled
 
 
 @pytest.mark.parametrize("number", [0, -1, True, "3", 1.5, None, 1_000_001])

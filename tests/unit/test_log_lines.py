@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from windlass.log_lines import for_machines, for_people
-from windlass.logs import log_event
-from windlass.redaction import SECRETS, Secret, redact, redact_text
+from backstay.model.text.redaction import MAX_TEXT_CHARS, SECRETS, Secret, redact, redact_text
+from backstay.settings.log_lines import for_machines, for_people
+from backstay.settings.logs import log_event
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl"
 
@@ -52,12 +52,81 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 
 @pytest.mark.parametrize("secret", SECRETS, ids=lambda secret: secret.marks[0])
 @given(data=st.data())
-@settings(max_examples=30)
+# Texts after a word and a dash are rarely drawn, so the drawing takes its time.
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_whatever_looks_like_a_secret_has_one_of_its_marks(secret: Secret, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(secret.pattern, alphabet=st.characters(codec="ascii")))
 
     assert secret.pattern.search(text)
     assert any(mark in text.lower() for mark in secret.marks)
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *(
+            "x",
+            "é",
+            "0",
+            " ",
+            "-",
+            ".",
+            ":",
+            "=",
+            '"',
+            "'",
+            "@",
+            "a://",
+            "://b:",
+            "a://b:c",
+            "password",
+            "api-key",
+        ),
+        *(
+            "token ",
+            "token=",
+            'token="',
+            "key",
+            "eyJ",
+            "eyJ-",
+            "eyJabcdefgh.",
+            "Bearer ",
+            "sk-",
+            "sk_live_",
+            "ghp_",
+        ),
+        *("xoxa-", "AKIA", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END ", "PRIVATE KEY"),
+    ]
+)
+
+
+# If a pattern's time were not in proportion to the text, one example would take longer than a test may.
+@pytest.mark.parametrize("secret", SECRETS, ids=lambda secret: secret.marks[0])
+@given(first=FRAGMENTS, repeated=FRAGMENTS, last=FRAGMENTS)
+@settings(max_examples=10, deadline=None)
+@example(first="key ", repeated="x", last="")
+@example(first="eyJ", repeated="eyJ-", last="")
+@example(first="", repeated="password", last="")
+@example(first="", repeated="a", last="://")
+def test_a_long_text_is_searched_in_proportion_to_its_length(
+    secret: Secret, first: str, repeated: str, last: str
+) -> None:
+    secret.pattern.sub(secret.instead, first + repeated * (300_000 // len(repeated)) + last)
+
+
+@pytest.mark.parametrize(
+    "text", ['login {"password": "hunter22', "login {'password': 'hunter22", "see auth-" + JWT]
+)
+def test_a_secret_that_is_cut_off_or_glued_to_a_word_is_taken_out(text: str) -> None:
+    assert "hunter22" not in redact_text(text)
+    assert JWT not in redact_text(text)
+
+
+def test_a_text_that_is_too_long_is_cut_before_it_is_searched() -> None:
+    told = redact_text("token=hunter22 " + "x" * 1_000_000)
+
+    assert len(told) <= MAX_TEXT_CHARS
+    assert told.startswith("token=*** xxx")
+    assert told.endswith("… (1,000,015 characters)")
 
 
 def test_a_secret_in_letters_that_are_only_the_same_in_lower_case_is_taken_out() -> None:
@@ -121,16 +190,16 @@ def test_a_line_for_machines_has_its_names_first_and_the_rest_as_context() -> No
     assert line["context"] == {"attempt": 3}
 
 
-def test_a_line_for_people_tells_an_error_in_one_sentence() -> None:
+def test_a_line_for_people_tells_an_error_in_one_sentence_with_the_traceback_below() -> None:
     line = for_people(
         {"event": "job.dead", "error_details": {"name": "ValueError", "message": "no", "stack": "long"}}
     )
 
-    assert line == {"event": "job.dead", "error": "ValueError: no"}
+    assert line == {"event": "job.dead", "error": "ValueError: no", "exception": "long"}
 
 
 def test_a_program_with_handlers_of_its_own_gets_no_secrets_either(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, logger="windlass"):
+    with caplog.at_level(logging.WARNING, logger="backstay"):
         log_event("store.failed", doing="start", error="postgresql://ann:hunter22@db is down", token="t")
 
     [record] = caplog.records

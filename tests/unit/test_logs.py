@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from windlass.job_logs import job_log
-from windlass.logs import configure
+from backstay.settings.job_logs import job_log
+from backstay.settings.logs import configure_logging
 
 both = pytest.mark.parametrize("as_json", [True, False])
 
@@ -27,9 +27,9 @@ class Log:
 
     @contextmanager
     def open(self, *, as_json: bool) -> Iterator[None]:
-        log = logging.getLogger("windlass")
+        log = logging.getLogger("backstay")
         handlers, level, propagate = log.handlers[:], log.level, log.propagate
-        configure(json=as_json)
+        configure_logging(json=as_json)
         try:
             yield
         finally:
@@ -155,3 +155,11 @@ def test_what_was_raised_and_a_fact_called_error_details_are_both_told(log: Log)
 
     told = log.line()
     assert (told["error_details"]["name"], told["context"]) == ("ValueError", {"error_details_": "code 7"})
+
+
+@both
+def test_the_arguments_of_a_message_are_put_into_it(log: Log, as_json: bool) -> None:
+    with log.open(as_json=as_json):
+        logging.getLogger("backstay.shop").info("order %s of %s", 7, "Ada")
+
+    assert "order 7 of Ada" in log.text()

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from windlass.errors import InvalidArguments, InvalidPayload
-from windlass.plain_calls import NO_PLAIN_CALLS, plain_calls
-from windlass.registry import HandlerSpec
-from windlass.signature import read_signature
+from backstay.errors import InvalidArguments, InvalidPayload
+from backstay.handlers.fast_encoding import NO_PLAIN_CALLS, plain_calls
+from backstay.handlers.signature import read_signature
+from backstay.handlers.spec import HandlerSpec
 
 
 def send(to: str, times: int, is_urgent: bool = False, note: str | None = None) -> None:

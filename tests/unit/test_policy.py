@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import AEON, ALL
 
-from windlass.backoff import Backoff
-from windlass.errors import InvalidPolicy
-from windlass.policy import (
+from backstay.errors import InvalidPolicy
+from backstay.model.backoff import Backoff
+from backstay.model.policy.policy import (
     ClassRule,
     Policy,
     PolicyChange,
@@ -28,7 +28,7 @@ from windlass.policy import (
     resolve,
     to_json,
 )
-from windlass.profile import Profile
+from backstay.model.policy.profile import Profile
 
 lengths = st.timedeltas(timedelta(milliseconds=10), timedelta(days=36_500))
 attempts = st.integers(1, 1000)

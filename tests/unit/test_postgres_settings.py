@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.stores.postgres import ENGINE_SETTINGS, PATIENCE
+from backstay.stores.database.postgres import ENGINE_SETTINGS, PATIENCE
 
 
 def test_who_waits_for_a_lock_is_told_so_before_its_connection_is_taken_for_dead() -> None:

@@ -6,9 +6,20 @@ from datetime import timedelta
 
 import pytest
 
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped, Waiting
-from windlass.signals import Wait
-from windlass.worker.process_words import Begun, Measured, Report, Unpacking, packed, refuse_unsayable
+from backstay.model.outcome import (
+    Complete,
+    Crashed,
+    ErrorInfo,
+    Fail,
+    Misfit,
+    Outcome,
+    Released,
+    Snoozed,
+    Stopped,
+    Waiting,
+)
+from backstay.model.signals import Wait
+from backstay.worker.process.protocol import Begun, Measured, Report, Unpacking, packed, refuse_unsayable
 
 BEGUN = Begun(cpu_before=0.25, peak_rss_mb=34)
 MEASURED = Measured(cpu_ms=12, peak_rss_mb=34)
@@ -25,6 +36,7 @@ ERROR = ErrorInfo("ValueError", "naïve \\ud800 \n", "unknown", traceback="File 
         Snoozed(timedelta(0)),
         Waiting(Wait("approval", 2, 1, timedelta(hours=1))),
         Stopped(""),
+        Misfit(ERROR, "5f3a"),
     ],
 )
 def test_an_outcome_is_understood_as_it_was_meant(outcome: Outcome) -> None:

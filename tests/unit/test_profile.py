@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import AEON, ALL, EXORA, OBLICORE, PASSPORT, WATCHPOINT
 
-from windlass.errors import InvalidPolicy
-from windlass.policy import change, resolve
-from windlass.profile import DEFAULT, PriorityScale, Profile
-from windlass.states import State
+from backstay.errors import InvalidPolicy
+from backstay.model.policy.policy import change, resolve
+from backstay.model.policy.profile import DEFAULT, PriorityScale, Profile
+from backstay.model.states import State
 
 VOCABULARY = [
     (State.SCHEDULED, 0, None, ("PENDING", "pending", "QUEUED", None, "pending")),

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from windlass.errors import InvalidPolicy, InvalidSettings
-from windlass.promotion import (
+from backstay.errors import InvalidPolicy, InvalidSettings
+from backstay.model.promoted_fields import (
     FieldType,
-    Promoted,
+    PromotedColumn,
     PromotedField,
     Promotion,
     References,
@@ -40,7 +40,7 @@ NINE = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
     ],
 )
 def test_the_type_is_that_of_the_annotation(annotation: Any, found: str) -> None:
-    assert resolve("scan", ["field"], {"field": annotation}) == (PromotedField("field", FieldType(found)),)
+    assert resolve("scan", ["field"], {"field": annotation}) == (PromotedColumn("field", FieldType(found)),)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_type_is_that_of_the_annotation(annotation: Any, found: str) -> None
         (["pages"], "its arguments are page, names"),
         (["page", "page"], "promotes 'page' twice"),
         (["names"], "the type of 'names' in 'scan' must be said"),
-        ([Promoted("page", type="money")], "as 'money': the types are text, integer"),
+        ([PromotedField("page", type="money")], "as 'money': the types are text, integer"),
         (["job_id"], "is not job_id"),
         (["page; DROP TABLE jobs"], "letters, digits and _"),
     ],
@@ -80,25 +80,25 @@ def test_a_reference_names_a_table_and_a_column(target: str) -> None:
     ],
 )
 def test_a_value_to_search_by_may_be_text(kind: str, value: Any, read: Any) -> None:
-    assert sought(PromotedField("field", FieldType(kind)), value) == read
+    assert sought(PromotedColumn("field", FieldType(kind)), value) == read
 
 
 @pytest.mark.parametrize("kind", FieldType)
 def test_nothing_is_searched_by_what_does_not_fit(kind: FieldType) -> None:
     with pytest.raises(InvalidPolicy, match="field cannot be"):
-        sought(PromotedField("field", kind), [1])
+        sought(PromotedColumn("field", kind), [1])
 
 
 @pytest.mark.parametrize("kind", FieldType)
 def test_null_fits_every_field(kind: FieldType) -> None:
-    assert problem(PromotedField("field", kind), None) is None
-    assert problem(PromotedField("field", kind), {"a": 1}) is not None
+    assert problem(PromotedColumn("field", kind), None) is None
+    assert problem(PromotedColumn("field", kind), {"a": 1}) is not None
 
 
 def test_what_is_promoted_survives_being_stored() -> None:
     fields = (
-        PromotedField("patient_id", FieldType.UUID, References("patients.id", "restrict")),
-        PromotedField("page", FieldType.INTEGER),
+        PromotedColumn("patient_id", FieldType.UUID, References("patients.id", "restrict")),
+        PromotedColumn("page", FieldType.INTEGER),
     )
     promotion = Promotion("scan", "promoted", fields)
 
@@ -106,7 +106,7 @@ def test_what_is_promoted_survives_being_stored() -> None:
 
 
 def test_names_in_the_database_are_short_and_tell_kinds_apart() -> None:
-    field = (PromotedField("page", FieldType.INTEGER),)
+    field = (PromotedColumn("page", FieldType.INTEGER),)
     kinds = ["a" * 128, "a" * 127 + "b", "mail.send", "mail_send"]
 
     names = {Promotion(kind, "promoted", field).trigger for kind in kinds}

@@ -15,11 +15,12 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
-from windlass import Windlass
-from windlass.context import Context
-from windlass.errors import InvalidArguments, InvalidPayload, InvalidSettings, UnknownKind
-from windlass.policy import change
-from windlass.registry import HandlerSpec, Registry, describe
+from backstay import Backstay
+from backstay.context import Context
+from backstay.errors import InvalidArguments, InvalidPayload, InvalidSettings, UnknownKind
+from backstay.handlers.registry import Registry
+from backstay.handlers.spec import HandlerSpec, describe
+from backstay.model.policy.policy import change
 
 if TYPE_CHECKING:
     from pathlib import Path as OnlyForTypes
@@ -272,7 +273,7 @@ def test_a_function_runs_only_where_it_can() -> None:
 
 @pytest.mark.parametrize("odd", ["proces", "Process", "", 1, ["process"]])
 def test_a_place_that_does_not_exist_is_refused_where_the_handler_is_made(odd: Any) -> None:
-    app = Windlass("sqlite://")
+    app = Backstay("sqlite://")
 
     with pytest.raises(InvalidSettings, match="runs_in of 'everything' cannot be") as refused:
         app.job(runs_in=odd, timeout="1s")(everything)

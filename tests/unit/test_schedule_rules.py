@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windlass.errors import InvalidSchedule
-from windlass.job import JobId
-from windlass.schedules import (
+from backstay.errors import InvalidSchedule
+from backstay.model.job import JobId
+from backstay.model.schedules.schedule import (
     Definition,
     Fire,
     JobTemplate,
@@ -24,7 +24,7 @@ from windlass.schedules import (
     plan,
     preview,
 )
-from windlass.zones import tzdata_version, zone_of
+from backstay.model.schedules.zones import tzdata_version, zone_of
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -13,16 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import AEON, ALL, EXORA, OBLICORE, PASSPORT, SINGLE_KIND, WATCHPOINT
 
-from windlass.backoff import Backoff
-from windlass.classify import ErrorClass, classify
-from windlass.errors import Retry
-from windlass.job import Claim, JobId
-from windlass.outcome import Complete, Crashed, ErrorInfo, Fail, Outcome, Released, Snoozed, Stopped, Waiting
-from windlass.policy import ClassRule, Policy, change, resolve
-from windlass.profile import Profile
-from windlass.settlement import Settlement, settle
-from windlass.signals import Wait
-from windlass.states import FINISHED, State, is_allowed
+from backstay.errors import Retry
+from backstay.model.backoff import Backoff
+from backstay.model.classify import ErrorClass, classify
+from backstay.model.job import Claim, JobId
+from backstay.model.outcome import (
+    Complete,
+    Crashed,
+    ErrorInfo,
+    Fail,
+    Outcome,
+    Released,
+    Snoozed,
+    Stopped,
+    Waiting,
+)
+from backstay.model.policy.policy import ClassRule, Policy, change, resolve
+from backstay.model.policy.profile import Profile
+from backstay.model.settlement import CrashCount, Settlement, settle
+from backstay.model.signals import Wait
+from backstay.model.states import FINISHED, State, is_allowed
 
 SECOND = timedelta(seconds=1)
 RETRYABLE = "transient_network"
@@ -72,6 +82,9 @@ def life(policy: Policy, outcomes: Callable[[Claim], Outcome | None]) -> Iterato
             max_attempts=max(limit, attempt),
             crashes=claim.crashes + settlement.crashes,
             is_suspect=settlement.is_suspect,
+            crashes_in_row=0
+            if settlement.crashes_in_row is CrashCount.CLEARED
+            else claim.crashes_in_row + settlement.crashes_in_row,
             timeout=settlement.timeout or claim.timeout,
         )
 
@@ -186,7 +199,21 @@ def test_the_first_crash_is_nobodys_fault() -> None:
     settlement = settled(Crashed("w1"))
 
     assert (settlement.state, settlement.run_in, settlement.refund) == (State.AVAILABLE, None, 0)
-    assert (settlement.is_suspect, settlement.crashes, settlement.attempt_status) == (True, 0, "crashed")
+    assert (settlement.is_suspect, settlement.crashes, settlement.attempt_status) == (False, 0, "crashed")
+    assert settlement.crashes_in_row is CrashCount.MORE
+
+
+def test_the_second_crash_in_a_row_makes_a_suspect_and_gives_the_attempt_back() -> None:
+    settlement = settled(Crashed("w1"), attempt=2, crashes_in_row=1)
+
+    assert (settlement.state, settlement.run_in, settlement.refund) == (State.AVAILABLE, None, 1)
+    assert (settlement.is_suspect, settlement.crashes) == (True, 0)
+
+
+def test_only_a_handler_that_ends_by_itself_clears_the_crashes_in_a_row() -> None:
+    assert settled(failure()).crashes_in_row is CrashCount.CLEARED
+    assert settled(Snoozed(SECOND)).crashes_in_row is CrashCount.KEPT
+    assert settled(Released()).crashes_in_row is CrashCount.KEPT
 
 
 def test_a_crash_beside_others_never_costs_the_last_attempt() -> None:
@@ -219,7 +246,7 @@ def test_a_crash_loop_ends_dead() -> None:
 
     *_, (claim, last) = life(policy, lambda _: Crashed("w1"))
 
-    assert (last.state, last.reason, claim.run) == (State.DEAD, "crash loop", 4)
+    assert (last.state, last.reason, claim.run) == (State.DEAD, "crash loop", 5)
 
 
 def test_a_crashing_job_with_few_attempts_is_exhausted_first() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from windlass.signals import Mail, NotYet, Received, TimedOut, answer, awaited_signal, held_reason
+from backstay.model.signals import Mail, NotYet, Received, TimedOut, answer, awaited_signal, held_reason
 
 
 def test_waits_take_signals_of_their_name_in_order() -> None:

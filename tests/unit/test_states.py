@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from windlass.states import FINAL, FINISHED, TRANSITIONS, WAITING, State, is_allowed, sources_of
+from backstay.model.states import FINAL, FINISHED, TRANSITIONS, WAITING, State, is_allowed, sources_of
 
 ALLOWED = {
     None: {"scheduled", "held", "available"},

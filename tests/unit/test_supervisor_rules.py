@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from windlass.errors import InvalidSettings
-from windlass.sizes import megabytes
-from windlass.supervisor.health import Health
-from windlass.supervisor.rules import Limits, pause_before_restart, why_replace
-from windlass.worker.tether import Report
+from backstay.errors import InvalidSettings
+from backstay.model.text.sizes import megabytes
+from backstay.supervisor.health import Health
+from backstay.supervisor.rules import Limits, pause_before_restart, why_replace
+from backstay.worker.supervisor_link import Report
 
 NO_LIMITS = Limits()
 

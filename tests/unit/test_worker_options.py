@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from windlass import Windlass
-from windlass.errors import InvalidSettings
+from backstay import Backstay
+from backstay.errors import InvalidSettings
 
 
-def app_with_a_handler(folder: Path) -> Windlass:
-    app = Windlass(f"sqlite:///{folder}/jobs.db", settings={"concurrency": 7})
+def app_with_a_handler(folder: Path) -> Backstay:
+    app = Backstay(f"sqlite:///{folder}/jobs.db", settings={"concurrency": 7})
 
     @app.job
     def work() -> None: ...

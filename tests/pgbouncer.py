@@ -98,7 +98,7 @@ def _run(command: list[str], folder: Path) -> str:
 @contextmanager
 def _folder_for_all() -> Iterator[Path]:
     # Folders of tests belong to one user alone, and as root the program runs as another.
-    with TemporaryDirectory(prefix="windlass-pooler-") as name:
+    with TemporaryDirectory(prefix="backstay-pooler-") as name:
         Path(name).chmod(0o777)
         yield Path(name)
 

@@ -1,0 +1,230 @@
+"""Webhooks: told of ends, signed so that others can check it, tried again, sent again, never sent into our network."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import itertools
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from http_receiver import Receiver, receiving
+from http_world import SECRET, TENANT, World, client_of
+
+from backstay import Backstay, Hopeless
+from backstay.errors import InvalidSettings
+from backstay.http import ApiKeyAccess, WebhookJobs, api
+from backstay.testing import PrivatePostgres
+
+numbers = itertools.count()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def told(request: pytest.FixtureRequest, tmp_path: Path, receiver: Receiver) -> AsyncIterator[World]:
+    """An application whose jobs announce their ends, and that may send to the receiver."""
+    url = f"sqlite:///{tmp_path / 'webhooks.db'}"
+    if request.param == "postgres":
+        server: PrivatePostgres = request.getfixturevalue("postgres_server")
+        name = f"webhooks_{next(numbers)}"
+        server.create_database(name)
+        url = server.url(name)
+    app = announcing(url, allow=[f"127.0.0.1:{receiver.port}"])
+    await app.migrate()
+    world = World(app, api(app, authenticate=ApiKeyAccess(app).authenticate))
+    made = await app.api_keys.create("admin", role="admin", tenant=TENANT)
+    world.callers["admin *"] = client_of(world.site, made.text)
+    yield world
+    await world.admin.aclose()
+    await app.close()
+
+
+def announcing(url: str, *, allow: list[str]) -> Backstay:
+    app = Backstay(url, emit=lambda event, **facts: None)
+    webhooks = WebhookJobs(app, allow=allow)
+
+    @app.job(on_dead=webhooks.announce, on_completed=webhooks.announce)
+    async def charge(card: str, *, works: bool = False) -> str:
+        if not works:
+            raise Hopeless(f"the card {card} was refused")
+        return card
+
+    return app
+
+
+async def subscribed(world: World, receiver: Receiver, **more: Any) -> dict[str, Any]:
+    body = {"name": "pager", "url": receiver.address, **more}
+    answer = await world.admin.post("/webhooks", json=body)
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def charged(world: World, *, works: bool = False) -> None:
+    job = {"kind": "charge", "args": {"card": SECRET, "works": works}}
+    assert (await world.admin.post("/jobs", json=job)).status_code == 201
+
+
+async def settled(world: World) -> None:
+    """Run until every job has ended, also those that are tried again."""
+    worker = world.app.worker(concurrency=5)
+    task = asyncio.create_task(worker.run())
+    try:
+        async with asyncio.timeout(60):
+            while any(
+                count.state in ("available", "running", "scheduled")
+                for count in await world.app.jobs.counts()
+            ):
+                await asyncio.sleep(0.02)
+    finally:
+        worker.stop()
+        await task
+
+
+def standard_signature(secret: str, headers: dict[str, str], body: bytes) -> str:
+    """The signature as standardwebhooks.com describes it, computed here."""
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    content = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    return "v1," + base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
+
+
+async def test_a_death_is_told_once_signed_and_without_private_data(told: World, receiver: Receiver) -> None:
+    made = await subscribed(told, receiver)
+    await charged(told)
+    await charged(told, works=True)
+    await settled(told)
+
+    [(headers, body)] = receiver.received
+    message = json.loads(body)
+    assert message["type"] == "job.dead"
+    assert (message["data"]["kind"], message["data"]["tenant"]) == ("charge", TENANT)
+    assert headers["webhook-signature"] == standard_signature(made["secret"], headers, body)
+    assert SECRET.encode() not in body
+
+
+async def test_the_older_form_of_a_signature(told: World, receiver: Receiver) -> None:
+    made = await subscribed(told, receiver, form="sha256", events=["job.completed"])
+    await charged(told, works=True)
+    await settled(told)
+
+    [(headers, body)] = receiver.received
+    expected = hmac.new(made["secret"].encode(), body, hashlib.sha256).hexdigest()
+    assert headers["x-signature-256"] == f"sha256={expected}"
+
+
+async def test_a_receiver_that_cannot_now_is_tried_again_with_the_same_id(
+    told: World, receiver: Receiver
+) -> None:
+    made = await subscribed(told, receiver)
+    receiver.statuses = [503, 429]
+    await charged(told)
+    await settled(told)
+
+    ids = [headers["webhook-id"] for headers, _ in receiver.received]
+    [delivery] = (await told.admin.get(f"/webhooks/{made['webhook']['id']}/deliveries")).json()["items"]
+    assert len(ids) == 3
+    assert len(set(ids)) == 1
+    assert (delivery["state"], delivery["status"], delivery["attempt"]) == ("completed", 204, 3)
+
+
+async def test_a_refused_delivery_is_a_dead_letter_and_can_be_sent_again(
+    told: World, receiver: Receiver
+) -> None:
+    made = await subscribed(told, receiver)
+    path = f"/webhooks/{made['webhook']['id']}/deliveries"
+    receiver.statuses = [410]
+    await charged(told)
+    await settled(told)
+    [delivery] = (await told.admin.get(path)).json()["items"]
+    assert delivery["state"] == "dead"
+    assert "410" in delivery["error"]
+
+    again = await told.admin.post(f"{path}/{delivery['job_id']}/redeliver")
+    await settled(told)
+
+    assert again.status_code == 202
+    ids = [headers["webhook-id"] for headers, _ in receiver.received]
+    assert ids == [delivery["message"]] * 2
+    states = [one["state"] for one in (await told.admin.get(path)).json()["items"]]
+    assert states == ["completed", "dead"]
+
+
+async def test_a_rotated_secret_signs_beside_the_old_one_and_then_alone(
+    told: World, receiver: Receiver
+) -> None:
+    made = await subscribed(told, receiver)
+    path = f"/webhooks/{made['webhook']['id']}"
+    new = (await told.admin.post(f"{path}/rotate", json={"overlap": "1h"})).json()["secret"]
+    await told.admin.post(f"{path}/test")
+    await settled(told)
+    newest = (await told.admin.post(f"{path}/rotate", json={"overlap": "0s"})).json()["secret"]
+    await told.admin.post(f"{path}/test")
+    await settled(told)
+
+    (first, first_body), (second, second_body) = receiver.received
+    assert first["webhook-signature"].split() == [
+        standard_signature(new, first, first_body),
+        standard_signature(made["secret"], first, first_body),
+    ]
+    assert second["webhook-signature"] == standard_signature(newest, second, second_body)
+
+
+async def test_only_those_are_told_who_want_to_hear_of_it(told: World, receiver: Receiver) -> None:
+    await subscribed(told, receiver, kinds=["another"])
+    await told.app.webhooks.create("theirs", receiver.address, tenant="globex")
+    off = await subscribed(told, receiver)
+    await told.admin.patch(f"/webhooks/{off['webhook']['id']}", json={"is_enabled": False})
+    everybody = await told.app.webhooks.create("all", receiver.address, tenant="*")
+    await charged(told)
+    await settled(told)
+
+    assert [headers["webhook-id"].split("_")[1] for headers, _ in receiver.received] == [
+        everybody.webhook.id.hex
+    ]
+
+
+async def test_a_webhook_never_leads_into_our_own_network(tmp_path: Path, receiver: Receiver) -> None:
+    app = announcing(f"sqlite:///{tmp_path / 'closed.db'}", allow=[])
+    world = World(app, api(app, authenticate=ApiKeyAccess(app).authenticate))
+    for url in (
+        receiver.address,
+        f"http://localhost:{receiver.port}/",
+        f"https://[::ffff:127.0.0.1]:{receiver.port}/",
+    ):
+        webhook = (await app.webhooks.create("inside", url)).webhook
+        await app.jobs.enqueue_by_name(
+            "backstay.webhooks.deliver", {"webhook_id": str(webhook.id), "message": "msg_1", "body": "{}"}
+        )
+    await settled(world)
+
+    letters = await app.dead_letters.open()
+    assert receiver.received == []
+    assert len(letters) == 3
+    assert all("refused to call" in str((letter.error or {})["message"]) for letter in letters)
+    await app.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://example.com/", "https://user:pass@example.com/", "https:///x", "nonsense"]
+)
+async def test_an_address_that_cannot_be_called_is_refused(quick_world: World, url: str) -> None:
+    with pytest.raises(InvalidSettings, match="URL"):
+        await quick_world.app.webhooks.create("wrong", url)
+
+
+async def test_secrets_are_shown_once(quick_world: World) -> None:
+    answer = await quick_world.admin.post("/webhooks", json={"name": "x", "url": "https://example.com/hooks"})
+    secret = answer.json()["secret"]
+
+    for path in ("/webhooks", f"/webhooks/{answer.json()['webhook']['id']}", "/audit"):
+        assert secret not in (await quick_world.admin.get(path)).text

@@ -1,0 +1,5 @@
+"""Fixtures of the tests of web pages and outgoing requests."""
+
+from kit_servers import open_sink
+
+__all__ = ["open_sink"]
