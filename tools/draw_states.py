@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from windlass.states import FINAL, TRANSITIONS, State
+from backstay.model.states import FINAL, TRANSITIONS, State
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "states.md"
 BEGIN = "<!-- drawn by tools/draw_states.py: begin -->"

@@ -1,4 +1,4 @@
-"""Writes the blocking twin of the client, a file a noun in `windlass/client/sync`.
+"""Writes the blocking twin of the client, a file a noun in `backstay/client/sync`.
 
 `--check` only tells whether it is current.
 """
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CLIENT = ROOT / "src/windlass/client"
+CLIENT = ROOT / "src/backstay/client"
 TARGET = CLIENT / "sync"
 NOUNS = (
     ("jobs", "Jobs"),
@@ -26,18 +26,20 @@ NOUNS = (
     ("quotas", "Quotas"),
     ("schedules", "Schedules"),
     ("locks", "Locks"),
+    ("audit", "Audit"),
+    ("api_keys", "ApiKeys"),
+    ("health", "Health"),
+    ("webhooks", "Webhooks"),
+    ("alerts", "Alerts"),
+    ("audit_chain", "AuditChain"),
+    ("metrics", "Metrics"),
+    ("operations", "Operations"),
+    ("failures", "Failures"),
+    ("tenants", "Tenants"),
+    ("archive", "Archive"),
 )
-NOT_FOR_PEOPLE = {
-    "add_routes",
-    "enqueue",
-    "enqueue_alone",
-    "enqueue_each",
-    "enqueue_many_alone",
-    "spec_of",
-    "store",
-    "store_alone",
-    "to_join",
-}
+# Streams have no blocking twin, but those who act for somebody need them of an application.
+ASYNC_ONLY = (("live", "Live"),)
 # A caller's transaction is joined in the caller's thread, so these are written by hand.
 IN_THE_CALLERS_THREAD = {"enqueue_by_name", "enqueue_many"}
 
@@ -61,9 +63,9 @@ Written by tools/generate_sync.py from the asynchronous one; do not edit.
 
 from __future__ import annotations
 
-from windlass.client.sync.app import App
+from backstay.client.sync.app import App
 {imports}
-from windlass.client.sync_loop import SyncLoop
+from backstay.client.sync_loop import SyncLoop
 
 
 class SyncClient:
@@ -109,11 +111,14 @@ def main() -> int:
 def generate() -> dict[str, str]:
     """The source of each file of the twin."""
     nouns = {module: noun(module, name) for module, name in NOUNS}
-    homes = "\n".join(f"from windlass.client.{module} import {name}" for module, name in NOUNS)
-    properties = "\n\n".join(
-        f"    @property\n    def {module}(self) -> {name}: ..." for module, name in NOUNS
+    homes = "from backstay.client.enqueue.enqueuer import Enqueuer\n" + "\n".join(
+        f"from backstay.client.{home(module)} import {name}" for module, name in (*NOUNS, *ASYNC_ONLY)
     )
-    twins = "\n".join(f"from windlass.client.sync.{module} import Sync{name}" for module, name in NOUNS)
+    properties = "\n\n".join(
+        f"    @property\n    def {module}(self) -> {name}: ..."
+        for module, name in [*NOUNS, *ASYNC_ONLY, ("_enqueuer", "Enqueuer")]
+    )
+    twins = "\n".join(f"from backstay.client.sync.{module} import Sync{name}" for module, name in NOUNS)
     made = "\n".join(f"        self.{module} = Sync{name}(app, loop)" for module, name in NOUNS)
     return {
         "__init__": WHOLE.format(imports=twins, made=made),
@@ -122,17 +127,22 @@ def generate() -> dict[str, str]:
     }
 
 
+def home(module: str) -> str:
+    """Where the asynchronous noun lives: a module, or the module of that name in a package."""
+    return f"{module}.{module}" if (CLIENT / module).is_dir() else module
+
+
 def noun(module: str, name: str) -> str:
     """The file of one noun."""
-    tree = ast.parse((CLIENT / f"{module}.py").read_text())
+    tree = ast.parse((CLIENT / f"{home(module).replace('.', '/')}.py").read_text())
     imports = used_imports(tree) | {
         "from typing import Any",
-        "from windlass.client.joining import SyncEnqueuing",
-        "from windlass.client.sync.app import App",
-        "from windlass.client.sync_loop import SyncLoop",
+        "from backstay.client.enqueue.caller_transaction import SyncEnqueuing",
+        "from backstay.client.sync.app import App",
+        "from backstay.client.sync_loop import SyncLoop",
     }
     local = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name != name]
-    imports |= {f"from windlass.client.{module} import {other}" for other in local if other != "App"}
+    imports |= {f"from backstay.client.{home(module)} import {other}" for other in local if other != "App"}
     found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     spoken = module.replace("_", " ")
     return NOUN.format(noun=spoken, imports="\n".join(sorted(imports)), body=twin(module, found))
@@ -149,7 +159,7 @@ def twin(module: str, cls: ast.ClassDef) -> str:
     methods = [
         node for node in cls.body if isinstance(node, ast.AsyncFunctionDef) and not node.name.startswith("_")
     ]
-    body = "\n\n".join(method(module, node) for node in methods if node.name not in NOT_FOR_PEOPLE)
+    body = "\n\n".join(method(module, node) for node in methods)
     doc = ast.get_docstring(cls)
     assert doc is not None
     return (

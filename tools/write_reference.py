@@ -1,7 +1,8 @@
-"""Writes the tables of the reference from code: settings, policy, events, errors and the command line.
+"""Writes the reference from code: settings, policy, events, errors, the command line, and the pages of the API.
 
-`python tools/write_reference.py` rewrites the parts between the markers; with `--check` it only tells whether they
-are current. What stands around the markers is written by hand and left alone.
+`python tools/write_reference.py` rewrites the parts between the markers, and the pages in docs/reference/api as a
+whole; with `--check` it only tells whether they are current. What stands around the markers is written by hand and
+left alone.
 """
 
 from __future__ import annotations
@@ -16,16 +17,23 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from api.entries import escaped
+from api.pages import written
 
-from windlass import errors
-from windlass.backoff import Backoff
-from windlass.cli.commands import windlass
-from windlass.events import CATALOGUE
-from windlass.policy import CHECKS, Policy
-from windlass.policy_fields import ABOUT
-from windlass.settings import Setting, catalogue, shown
+import backstay as package
+from backstay import errors, records
+from backstay.cli.commands import backstay
+from backstay.model.backoff import Backoff
+from backstay.model.events import CATALOGUE
+from backstay.model.policy.fields import ABOUT
+from backstay.model.policy.policy import CHECKS, Policy
+from backstay.settings.settings import Setting, catalogue, shown
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+WITHOUT_DOCSTRING = {
+    "JobId": "The type of a job's id, a UUID.",
+    "__version__": "Which release this is.",
+}
 EVERYWHERE = {"--app", "--url", "--json", "--debug", "--help"}
 
 
@@ -121,7 +129,7 @@ def every_error() -> str:
     source = ast.parse(Path(errors.__file__).read_text())
     rows = []
     for node in source.body:
-        if isinstance(node, ast.ClassDef) and node.name != "WindlassError":
+        if isinstance(node, ast.ClassDef) and node.name != "BackstayError":
             kind = getattr(errors, node.name)
             attributes = sorted(set(re.findall(r"self\.(\w+)", ast.unparse(node))) - {"add_note"})
             rows.append(
@@ -135,11 +143,27 @@ def every_error() -> str:
     return table(("error", "is a", "meaning", "attributes"), rows)
 
 
+def first_day() -> str:
+    """The names of `backstay` itself."""
+    return table(("name", "what it is"), ((code(name), about(package, name)) for name in package.__all__))
+
+
+def values() -> str:
+    """The names of `backstay.records`."""
+    names = [name for name in dir(records) if name[0].isupper()]
+    return table(("name", "what it is"), ((code(name), about(records, name)) for name in names))
+
+
+def about(module: Any, name: str) -> str:
+    """The first sentences of what a name says of itself."""
+    return WITHOUT_DOCSTRING.get(name) or first_line(getattr(module, name).__doc__)
+
+
 def commands() -> str:
     """Every command with its options, as `--help` tells them."""
     rows = []
-    for path, command in walk(typer.main.get_command(windlass), ()):
-        rows.append((f"**`windlass {' '.join(path)}`**", first_line(command.help)))
+    for path, command in walk(typer.main.get_command(backstay), ()):
+        rows.append((f"**`backstay {' '.join(path)}`**", first_line(command.help)))
         for parameter in command.params:
             names = [name for name in parameter.opts if name.startswith("--")]
             if names and not EVERYWHERE & set(names):
@@ -166,7 +190,7 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    return text.replace("\n", " ").replace("*", "\\*")
+    return escaped(text.replace("\n", " "))
 
 
 def first_line(text: str | None) -> str:
@@ -180,6 +204,8 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "events": ("events.md", events),
     "error tree": ("errors.md", error_tree),
     "errors": ("errors.md", every_error),
+    "first day": ("public.md", first_day),
+    "records": ("public.md", values),
     "commands": ("command-line.md", commands),
 }
 
@@ -196,6 +222,20 @@ def rewritten(page: str, part: str, text: str) -> str:
     return f"{before}{begin}\n\n{text}\n\n{end}{after}"
 
 
+def api_pages(*, write: bool) -> list[str]:
+    """The pages of the API that are not what the code says; written anew, or only told."""
+    fresh = {REFERENCE / path: text for path, text in written().items()}
+    gone = [page for page in (REFERENCE / "api").glob("*.md") if page not in fresh]
+    stale = [page for page, text in fresh.items() if not page.exists() or page.read_text() != text]
+    if write:
+        for page in stale:
+            page.parent.mkdir(exist_ok=True)
+            page.write_text(fresh[page])
+        for page in gone:
+            page.unlink()
+    return [str(page.relative_to(REFERENCE)) for page in [*stale, *gone]]
+
+
 def main() -> int:
     """Write the pages, or compare them."""
     stale = []
@@ -209,6 +249,7 @@ def main() -> int:
             stale.append(name)
             if "--check" not in sys.argv[1:]:
                 page.write_text(fresh)
+    stale += api_pages(write="--check" not in sys.argv[1:])
     if "--check" in sys.argv[1:] and stale:
         print(f"{', '.join(stale)} out of date: run 'python tools/write_reference.py'")
         return 1

@@ -10,11 +10,11 @@ import asyncio
 import sys
 from pathlib import Path
 
-from windlass.connect import open_database
-from windlass.stores.migrate import migrate
-from windlass.testing import PrivatePostgres
+from backstay.composition.connect import open_database
+from backstay.stores.database.migrate import migrate
+from backstay.testing import PrivatePostgres
 
-SQL = Path(__file__).resolve().parents[1] / "src" / "windlass" / "stores" / "sql"
+SQL = Path(__file__).resolve().parents[1] / "src" / "backstay" / "stores" / "sql"
 
 
 def main() -> int:
