@@ -1,0 +1,1 @@
+"""Outside parts that several applications share; import the part you need from its own module."""

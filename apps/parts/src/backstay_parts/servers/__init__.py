@@ -1,0 +1,14 @@
+"""Private servers on free ports of the loopback address, each ended with the process that started it."""
+
+from backstay_parts.servers.clouds import LocalStripe, MotoServer, PrivateRedis
+from backstay_parts.servers.process import ServerDidNotStart, ServerProcess, answers_http, free_port
+
+__all__ = [
+    "LocalStripe",
+    "MotoServer",
+    "PrivateRedis",
+    "ServerDidNotStart",
+    "ServerProcess",
+    "answers_http",
+    "free_port",
+]
