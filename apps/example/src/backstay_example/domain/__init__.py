@@ -1,0 +1,1 @@
+"""Rules as pure functions: no Backstay, no driver, no clock."""
