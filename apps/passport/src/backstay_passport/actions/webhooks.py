@@ -1,0 +1,44 @@
+"""Adding webhook endpoints and delivering again."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from backstay.outgoing import TargetRefused, parse_target
+from backstay_passport.domain.errors import InvalidInput
+from backstay_passport.domain.events import NewEvent
+from backstay_passport.services import Services
+from backstay_passport.store import webhooks
+from backstay_passport.store.database import new_id
+
+
+def add(
+    services: Services, tenant_id: str, url: str, event_types: Sequence[str], actor: str | None = None
+) -> dict[str, Any]:
+    """Add an endpoint and return its id and its secret, which is shown only here."""
+    try:
+        parse_target(url)
+    except TargetRefused as error:
+        raise InvalidInput(str(error)) from None
+    with services.database.begin() as connection:
+        endpoint_id, secret = webhooks.add_endpoint(connection, tenant_id, url, event_types)
+        told = NewEvent("WebhookEndpoint", endpoint_id, "WEBHOOK_ENDPOINT_ADDED", {}, actor)
+        services.tell(connection, tenant_id, told)
+    return {"id": endpoint_id, "url": url, "secret": base64.b64encode(secret).decode()}
+
+
+def redeliver(services: Services, tenant_id: str, delivery_id: str) -> str:
+    """Deliver an event once more, as a new job; the body stays the same."""
+    with services.database.begin() as connection:
+        webhooks.delivery(connection, tenant_id, delivery_id)
+        webhooks.reopen(connection, delivery_id)
+        job = services.enqueue(
+            "DELIVER_WEBHOOK",
+            tenant_id,
+            tx=connection,
+            key=f"webhook-{delivery_id}-{new_id()}",
+            webhook_delivery_id=delivery_id,
+        )
+    return str(job.id)

@@ -1,0 +1,5 @@
+"""The command line `backstay-passport`."""
+
+from backstay_passport.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,1 @@
+"""From the bytes of a document to what it says: JSON, XML, CSV, text PDF, scanned PDF and pictures."""

@@ -1,0 +1,149 @@
+"""Which field a label of a table or form means: words, synonyms, spelling mistakes, and the unit beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rapidfuzz.fuzz import ratio
+
+from backstay_passport.domain.types import ListOf, Optional, Record, Type
+
+MIN_SCORE = 85
+Path = tuple[str | int, ...]
+
+_UNIT_SUFFIXES = {"kg", "pct", "ah", "kwh", "v", "w", "c", "ohm", "url", "years", "months", "id"}
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "sku": ("article number", "article no", "article", "item number", "item no", "product code", "part no"),
+    "name": ("description", "designation", "title", "contact name"),
+    "mass_kg": ("weight", "net weight"),
+    "quantity": ("qty", "pieces", "pcs", "number of pieces"),
+    "kg_co2e": ("carbon footprint", "footprint", "emissions", "gwp", "kg co2e", "co2e"),
+    "stage": ("life cycle stage", "lifecycle stage", "life-cycle stage", "phase"),
+    "performance_class": ("class", "footprint class"),
+    "functional_unit": ("declared unit",),
+    "study_url": ("study link", "study address", "report of the study"),
+    "supplier_id": ("supplier number", "supplier no", "vendor", "vendor number"),
+    "risk": ("risk level", "risk class", "risk rating"),
+    "policy_url": ("policy link",),
+    "report_url": ("report link",),
+    "assurance_url": ("third party assurance", "assurance link"),
+    "material": ("raw material", "substance"),
+    "materials": ("material",),
+    "substances": ("hazardous substance", "substance"),
+    "cas": ("cas number", "cas no"),
+    "critical": ("critical raw material", "crm"),
+    "component": ("location", "where used"),
+    "country": ("address country",),
+    "street": ("street address",),
+    "chemistry": ("cell chemistry", "battery chemistry"),
+    "chemistry_name": ("chemistry in full", "chemistry clear name"),
+    "category": ("battery category",),
+}
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a label means: the path of a field, its type, and the unit that the label names."""
+
+    path: Path
+    type: Type
+    unit: str
+
+
+def read_label(text: str, schema: Record) -> Label | None:
+    """Return the field that a label means, or None if it means none or several alike."""
+    words, unit = _without_unit(text)
+    segments = [part for part in re.split(r"\s*[/›>.]\s*", words) if part]
+    if not segments:
+        return None
+    found = _follow(segments, schema) or (_anywhere(segments[0], schema) if len(segments) == 1 else None)
+    return None if found is None else Label(found[0], found[1], unit)
+
+
+def _without_unit(text: str) -> tuple[str, str]:
+    found = re.search(r"\s*[(\[]([^()\[\]]*[^()\[\]\d][^()\[\]]*)[)\]]\s*:?\s*$", text)
+    if found is None:
+        return text.strip().rstrip(":").strip(), ""
+    return text[: found.start()].strip(), found[1].strip()
+
+
+def _follow(segments: list[str], schema: Record) -> tuple[Path, Type] | None:
+    path: list[str | int] = []
+    current: Type = schema
+    for segment in segments:
+        name, index = _indexed(segment)
+        if isinstance(current, ListOf) and index is None and name.isdigit():
+            path.append(int(name))
+            current = _bare(current.item)
+            continue
+        if not isinstance(current, Record):
+            return None
+        field = _best(name, current) or (_best(segment, current) if index is not None else None)
+        if field is None:
+            return None
+        path.append(field)
+        current = _bare(current.fields[field])
+        if isinstance(current, ListOf) and index is not None:
+            path.append(index)
+            current = _bare(current.item)
+    return (tuple(path), current) if path and not isinstance(current, Record) else None
+
+
+def _anywhere(segment: str, schema: Record) -> tuple[Path, Type] | None:
+    """Find a label that names a field inside of an object without naming the object."""
+    scored = sorted(
+        ((_score(segment, str(path[-1])), path, kind) for path, kind in _inner(schema, ())),
+        key=lambda one: -one[0],
+    )
+    if not scored or scored[0][0] < MIN_SCORE:
+        return None
+    if len(scored) > 1 and scored[1][0] == scored[0][0]:
+        return None
+    return scored[0][1], scored[0][2]
+
+
+def _inner(schema: Record, prefix: Path) -> Iterator[tuple[Path, Type]]:
+    for name, kind in schema.fields.items():
+        bare = _bare(kind)
+        if isinstance(bare, Record):
+            yield from _inner(bare, (*prefix, name))
+        elif prefix and not isinstance(bare, ListOf):
+            yield (*prefix, name), bare
+
+
+def _indexed(segment: str) -> tuple[str, int | None]:
+    found = re.fullmatch(r"(.*?[^\s\d\[(#])\s*(?:\[(\d+)\]|#?\s?(\d+))", segment)
+    if found is None:
+        return segment, None
+    # In brackets counting starts at 0, as programs do; without, at 1, as people do.
+    return found[1], int(found[2]) if found[2] is not None else int(found[3]) - 1
+
+
+def _best(text: str, schema: Record) -> str | None:
+    scored = sorted(((_score(text, name), name) for name in schema.fields), reverse=True)
+    if scored[0][0] < MIN_SCORE or (len(scored) > 1 and scored[1][0] == scored[0][0]):
+        return None
+    return scored[0][1]
+
+
+def _score(text: str, name: str) -> float:
+    words = _words(text)
+    return max(ratio(words, candidate) for candidate in _names(name))
+
+
+def _names(name: str) -> list[str]:
+    full = name.replace("_", " ")
+    short = " ".join(word for word in name.split("_") if word not in _UNIT_SUFFIXES)
+    singular = [full[:-1]] if full.endswith("s") else []
+    return [full, *([short] if short else []), *singular, *_SYNONYMS.get(name, ())]
+
+
+def _words(text: str) -> str:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+    return re.sub(r"[\s_\-]+", " ", spaced).strip().lower()
+
+
+def _bare(kind: Type) -> Type:
+    return kind.item if isinstance(kind, Optional) else kind

@@ -1,0 +1,1 @@
+"""Where everything is kept: tables, migrations, and one module for each noun; PostgreSQL and SQLite."""

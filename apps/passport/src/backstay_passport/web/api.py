@@ -1,0 +1,187 @@
+"""The HTTP API: documents, snapshots, rules, batteries."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, FastAPI, File, Form, UploadFile
+
+from backstay.kit import Actor, Authentication, StrictRoute, problem_responses
+from backstay_passport.actions import documents as document_actions
+from backstay_passport.actions import rules as rule_actions
+from backstay_passport.actions import snapshots as snapshot_actions
+from backstay_passport.ingest.reading import MAX_BYTES
+from backstay_passport.job_views import newest_jobs
+from backstay_passport.services import Services
+from backstay_passport.store import batteries, documents, rules, snapshots
+from backstay_passport.web.bodies import (
+    NewProduct,
+    NewRules,
+    NewSnapshot,
+    NewUnit,
+    SnapshotItems,
+    TestRun,
+    UnitChange,
+)
+from backstay_passport.web.rows import plain_row
+
+PREFIX = "/api/v1"
+ANSWERS = problem_responses(401, 403, 404, 409, 422)
+
+
+def install(app: FastAPI, services: Services, auth: Authentication) -> None:
+    """Add the routes that feed passports."""
+    reader = Annotated[Actor, Depends(auth.require("passports.read"))]
+    writer = Annotated[Actor, Depends(auth.require("passports.write"))]
+    api = APIRouter(prefix=PREFIX, route_class=StrictRoute, responses=ANSWERS)
+
+    @api.post("/documents", status_code=202, tags=["documents"])
+    def upload(
+        actor: writer, file: Annotated[UploadFile, File()], kind: Annotated[str, Form()] = ""
+    ) -> dict[str, Any]:
+        """Upload a document; its facts are read by a job."""
+        done = document_actions.upload(
+            services,
+            actor.tenant,
+            name=file.filename or "document",
+            content=file.file.read(MAX_BYTES + 1),
+            mime_type=file.content_type or "application/octet-stream",
+            kind=document_actions.read_kind(kind),
+            actor=actor.name,
+        )
+        return {
+            "document_id": done.document_id,
+            "document_version_id": done.version_id,
+            "job_id": done.job_id,
+        }
+
+    @api.get("/documents", tags=["documents"])
+    def inbox(actor: reader) -> list[dict[str, Any]]:
+        """List the newest document versions."""
+        with services.database.read() as connection:
+            return [plain_row(row) for row in documents.inbox(connection, actor.tenant)]
+
+    @api.get("/documents/versions/{version_id}/facts", tags=["documents"])
+    def facts(actor: reader, version_id: UUID) -> list[dict[str, Any]]:
+        """List the facts of a document version."""
+        with services.database.read() as connection:
+            documents.version(connection, actor.tenant, str(version_id))
+            return [plain_row(row) for row in documents.facts_of(connection, actor.tenant, str(version_id))]
+
+    @api.get("/jobs", tags=["jobs"])
+    def jobs(actor: reader) -> list[dict[str, Any]]:
+        """List the newest jobs in the application's own words."""
+        return newest_jobs(services, actor.tenant)
+
+    _snapshots(api, services, reader, writer)
+    _rules(api, services, reader, writer)
+    _batteries(api, services, reader, writer)
+    app.include_router(api)
+
+
+def _snapshots(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
+    @api.post("/snapshots", status_code=201, tags=["snapshots"])
+    def create(actor: writer, body: NewSnapshot) -> dict[str, Any]:
+        """Make a snapshot."""
+        made = snapshot_actions.create(services, actor.tenant, body.name, actor.name)
+        count = snapshot_actions.add_newest(services, actor.tenant, made) if body.newest else 0
+        return {"id": made, "facts": count}
+
+    @api.post("/snapshots/{snapshot_id}/items", tags=["snapshots"])
+    def items(actor: writer, snapshot_id: UUID, body: SnapshotItems) -> dict[str, Any]:
+        """Add facts to a snapshot that is BUILDING."""
+        count = snapshot_actions.add_facts(services, actor.tenant, str(snapshot_id), body.fact_ids)
+        for version_id in body.document_version_ids:
+            count += snapshot_actions.add_document(services, actor.tenant, str(snapshot_id), version_id)
+        return {"added": count}
+
+    @api.post("/snapshots/{snapshot_id}/build", status_code=202, tags=["snapshots"])
+    def build(actor: writer, snapshot_id: UUID) -> dict[str, Any]:
+        """Ask for a snapshot to become READY."""
+        return {"job_id": snapshot_actions.build(services, actor.tenant, str(snapshot_id))}
+
+    @api.post("/snapshots/{snapshot_id}/seal", tags=["snapshots"])
+    def seal(actor: writer, snapshot_id: UUID) -> dict[str, Any]:
+        """Seal a snapshot; its facts never change again."""
+        fixed = snapshot_actions.seal(services, actor.tenant, str(snapshot_id), actor.name)
+        return {"snapshot_hash": fixed.hex()}
+
+    @api.get("/snapshots/{snapshot_id}", tags=["snapshots"])
+    def show(actor: reader, snapshot_id: UUID) -> dict[str, Any]:
+        """Show a snapshot and its facts."""
+        with services.database.read() as connection:
+            row = snapshots.get(connection, actor.tenant, str(snapshot_id))
+            found = snapshots.items(connection, actor.tenant, str(snapshot_id))
+        listed = [
+            {"type": one.fact_type, "key": one.fact_key, "hash": one.payload_hash.hex()} for one in found
+        ]
+        return {**plain_row(row), "facts": listed}
+
+
+def _rules(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
+    @api.post("/rules", status_code=201, tags=["rules"])
+    def add(actor: writer, body: NewRules) -> dict[str, Any]:
+        """Store rules and tests as a draft; errors have line and column."""
+        made = rule_actions.add_version(
+            services, actor.tenant, body.rules_source, body.tests_source, actor.name
+        )
+        return {"id": made, "status": "DRAFT"}
+
+    @api.get("/rules", tags=["rules"])
+    def listed(actor: reader) -> list[dict[str, Any]]:
+        """List the rule package versions."""
+        with services.database.read() as connection:
+            return [plain_row(row) for row in rules.versions(connection, actor.tenant)]
+
+    @api.post("/rules/{version_id}/test", status_code=202, tags=["rules"])
+    def test(actor: writer, version_id: UUID, body: TestRun) -> dict[str, Any]:
+        """Ask for a test run."""
+        return {"job_id": rule_actions.run_tests(services, actor.tenant, str(version_id), body.seed)}
+
+    @api.get("/rules/{version_id}/runs", tags=["rules"])
+    def runs(actor: reader, version_id: UUID) -> list[dict[str, Any]]:
+        """List the test runs of a version."""
+        with services.database.read() as connection:
+            return [plain_row(row) for row in rules.runs(connection, actor.tenant, str(version_id))]
+
+    @api.post("/rules/{version_id}/publish", tags=["rules"])
+    def publish(actor: writer, version_id: UUID) -> dict[str, Any]:
+        """Publish a validated version."""
+        rule_actions.publish(services, actor.tenant, str(version_id), actor.name)
+        return {"id": str(version_id), "status": "PUBLISHED"}
+
+
+def _batteries(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
+    @api.post("/products", status_code=201, tags=["batteries"])
+    def add_product(actor: writer, body: NewProduct) -> dict[str, Any]:
+        """Add a battery model."""
+        with services.database.begin() as connection:
+            made = batteries.add_product(
+                connection, actor.tenant, sku=body.sku, gtin=body.gtin, name=body.name or body.sku
+            )
+        return {"id": made}
+
+    @api.get("/products", tags=["batteries"])
+    def list_products(actor: reader) -> list[dict[str, Any]]:
+        """List the battery models."""
+        with services.database.read() as connection:
+            return [plain_row(row) for row in batteries.products(connection, actor.tenant)]
+
+    @api.post("/products/{product_id}/units", status_code=201, tags=["batteries"])
+    def add_unit(actor: writer, product_id: UUID, body: NewUnit) -> dict[str, Any]:
+        """Add a single battery."""
+        with services.database.begin() as connection:
+            data = {**body.data, "serial": body.serial}
+            return {"id": batteries.add_unit(connection, actor.tenant, str(product_id), data)}
+
+    @api.get("/products/{product_id}/units", tags=["batteries"])
+    def list_units(actor: reader, product_id: UUID) -> list[dict[str, Any]]:
+        """List the batteries of a model."""
+        with services.database.read() as connection:
+            return [plain_row(row) for row in batteries.units_of(connection, actor.tenant, str(product_id))]
+
+    @api.patch("/units/{unit_id}", tags=["batteries"])
+    def change_unit(actor: writer, unit_id: UUID, body: UnitChange) -> dict[str, Any]:
+        """Write down what is new about a battery."""
+        with services.database.begin() as connection:
+            batteries.change_unit(connection, actor.tenant, str(unit_id), body.data)
+            return plain_row(batteries.unit(connection, actor.tenant, str(unit_id)))
