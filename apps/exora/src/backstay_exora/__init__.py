@@ -1,0 +1,1 @@
+"""Exora: medical documents read in passes, with a human gate."""

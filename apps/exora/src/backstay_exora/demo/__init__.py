@@ -1,0 +1,1 @@
+"""The demonstration, and the letters it is told with."""

@@ -1,0 +1,1 @@
+"""What Exora decides, without a database, a network or a clock."""

@@ -1,0 +1,69 @@
+"""Every sentence that users, reviewers and error details read; each stands here once."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+
+def unknown_type(job_type: str) -> str:
+    return f"job_type {job_type!r} is not one of the eleven types"
+
+
+def unknown_category(category: str) -> str:
+    return (
+        f"job_category {category!r} is not one of critical, high_priority, standard, background, maintenance; "
+        "use standard"
+    )
+
+
+def wrong_lane(job_type: str, lane: str | None, allowed: Sequence[str]) -> str:
+    given = "no job_lane" if lane is None else f"job_lane {lane!r}"
+    wanted = f"must be {' or '.join(allowed)}" if allowed else "must have none"
+    return f"{job_type} {wanted}, and was given {given}"
+
+
+def wrong_priority(priority: int) -> str:
+    return f"priority {priority} is not between 1 (first) and 10"
+
+
+def pass_name(number: int, filename: str) -> str:
+    return f"Pass {number}: {filename}"
+
+
+def file_job_name(filename: str) -> str:
+    return f"Process {filename}"
+
+
+def pass_failed(number: int, what: str, details: Mapping[str, object]) -> str:
+    """The form of the audit's sample: the reason, then the details as JSON."""
+    return f"Pass {number} processing failed: {what}. Details: {json.dumps(dict(details), separators=(',', ':'))}"
+
+
+EMPTY_RESPONSE = "OpenAI returned empty response"
+CUT_RESPONSE = "OpenAI returned a response that was cut off"
+REFUSED_RESPONSE = "OpenAI refused the request"
+BAD_JSON_RESPONSE = "OpenAI returned something that is not the JSON asked for"
+BUSY_PROVIDER = "OpenAI asks to slow down"
+FAILING_PROVIDER = "OpenAI could not be reached or failed"
+
+GATE_OPEN = "{count} identifiers match"
+GATE_TOO_FEW = "approved identifiers that match: {count}; three are needed"
+GATE_NO_ANCHOR = "name and date of birth, record number or IHI must be among the matches"
+GATE_DIFFERS = "{what} differs"
+GATE_SWAPPED = "date of birth differs: day and month are exchanged"
+GATE_SECOND_PATIENT = "another patient of the practice matches as well"
+GATE_SECOND_PERSON = "a second person's {what} stands on the document"
+GATE_MODEL = "the model saw a risk: {why}"
+GATE_NO_TEXT = "no text could be read"
+
+FACT_NOT_FOUND = "its words are not on the page"
+FACT_DENIED = "the document denies it"
+FACT_OTHER_PERSON = "the document says it of somebody else"
+FACT_ENDED = "the document says it has ended"
+FACT_NOT_ACTIVE = "the reading says that it is not this patient's, or not now"
+FACT_EARLIER_LIST = "it stands in the list from before the admission, and not in that for the discharge"
+FACT_IN_A_NAME = "its words are part of a name"
+FACT_UNCLEAR = "the letter does not say clearly that this is the patient's and goes on; read it there"
+FACT_CONTRADICTED = "the letter also says that this has ended or is not so; read both places"
+FACT_UNSURE = "the reading is unsure; look at the picture"
+FACT_DOSE_DIFFERS = "the dose on the page is not the dose that was given"
+FACT_PLANNED = "the document only considers it"

@@ -1,0 +1,1 @@
+"""What each job type does: read, decide, write."""

@@ -1,0 +1,1 @@
+"""Exora's tables in PostgreSQL: reads and writes, no decisions."""
