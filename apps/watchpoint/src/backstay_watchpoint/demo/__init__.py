@@ -1,0 +1,1 @@
+"""The demonstration: yesterday in a minute."""

@@ -1,0 +1,1 @@
+"""One module a job type: each registers its handler on the platform's application."""

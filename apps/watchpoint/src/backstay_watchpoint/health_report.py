@@ -1,0 +1,15 @@
+"""Which tasks are late, read from the book of runs."""
+
+from __future__ import annotations
+
+from backstay_watchpoint.domain.health import TaskHealth, all_health
+from backstay_watchpoint.platform import Platform
+from backstay_watchpoint.store import runs
+
+
+async def read_health(platform: Platform) -> list[TaskHealth]:
+    """Return a line for every task."""
+    async with platform.database.reading() as transaction:
+        successes = await runs.last_successes(transaction)
+        installed = await runs.installed_at(transaction)
+    return all_health(platform.tasks, successes, installed_at=installed, now=platform.clock())

@@ -1,0 +1,1 @@
+"""Clients of the outside parts: object storage, queues, inference provider, payments, mirrors."""

@@ -1,0 +1,73 @@
+"""CleanupService, audit part: old records move to cold storage and can be brought back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import delete, func, select
+
+from backstay_watchpoint.domain import audit_archive
+from backstay_watchpoint.domain.retention import AUDIT_BATCH, AUDIT_LOGS
+from backstay_watchpoint.services.cleanup import Candidates
+from backstay_watchpoint.services.outside import Objects
+from backstay_watchpoint.services.work import Work, insert_into
+from backstay_watchpoint.store.tables import audit_logs
+
+
+async def archive_audit_logs(
+    work: Work, objects: Objects, bucket: str, *, keep: timedelta = AUDIT_LOGS, batch_size: int = AUDIT_BATCH
+) -> int:
+    """Move records older than two years to cold storage, batch by batch: upload first, then delete.
+
+    A failed upload raises StorageError and deletes nothing. After a crash in between the same rows make the same
+    object again, so nothing is lost and nothing is doubled.
+    """
+    while await _archive_batch(work, objects, bucket, keep, batch_size) == batch_size:
+        pass
+    return work.items
+
+
+async def restore_audit_logs(work: Work, objects: Objects, bucket: str, key: str) -> int:
+    """Bring the records of an archived object back into the table; those that are there stay as they are."""
+    rows = audit_archive.unpack(key, await objects.get_cold(bucket, key))
+    async with work.transaction() as transaction:
+        known = set(
+            await transaction.scalars(
+                select(audit_logs.c.id).where(audit_logs.c.id.in_([row["id"] for row in rows]))
+            )
+        )
+        missing = [row for row in rows if row["id"] not in known]
+        if missing:
+            await transaction.execute(insert_into(transaction, audit_logs).on_conflict_do_nothing(), missing)
+            work.changed_all("audit record", [row["id"] for row in missing], "restored")
+    return work.items
+
+
+async def audit_candidates(work: Work) -> Candidates:
+    """Count the records that would move."""
+    async with work.reading() as transaction:
+        old = audit_logs.c.created_at < work.now - AUDIT_LOGS
+        count = await transaction.scalar(select(func.count()).select_from(audit_logs).where(old))
+        rows = await transaction.scalar(select(func.count()).select_from(audit_logs))
+    return Candidates(count or 0, rows or 0)
+
+
+async def _archive_batch(work: Work, objects: Objects, bucket: str, keep: timedelta, batch_size: int) -> int:
+    oldest = (
+        select(audit_logs)
+        .where(audit_logs.c.created_at < work.now - keep)
+        .order_by(audit_logs.c.created_at, audit_logs.c.id)
+        .limit(batch_size)
+    )
+    async with work.reading() as transaction:
+        rows = [dict(row) for row in (await transaction.execute(oldest)).mappings()]
+    if not rows:
+        return 0
+    packed = audit_archive.pack(rows)
+    if not work.is_dry_run:
+        await objects.put_cold(bucket, packed.key, packed.body)
+    async with work.transaction() as transaction:
+        ids = [row["id"] for row in rows]
+        await transaction.execute(delete(audit_logs).where(audit_logs.c.id.in_(ids)))
+        work.changed_all("audit record", ids, f"archived as {packed.key}")
+    return len(rows)

@@ -1,0 +1,1 @@
+"""The platform's tables, and how they are opened."""

@@ -1,0 +1,1 @@
+"""The platform over HTTP: tenants' API, events and callbacks, operations pages."""
