@@ -1,0 +1,1 @@
+"""Environmental-permit compliance: duties, dates, evidence and packs, kept by durable jobs."""

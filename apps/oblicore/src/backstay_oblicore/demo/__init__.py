@@ -1,0 +1,1 @@
+"""A year at one company: made documents, a story, and sums that must hold."""

@@ -1,0 +1,1 @@
+"""What the application knows about permits and compliance, without a database, a clock or a network."""

@@ -1,0 +1,1 @@
+"""Reading permits: from pages of text to conditions, each accounted for."""

@@ -1,0 +1,1 @@
+"""Registers that people bring along as spreadsheets: headers, rows, faults."""

@@ -1,0 +1,1 @@
+"""Reports and packs on paper: values in, bytes of a PDF out."""

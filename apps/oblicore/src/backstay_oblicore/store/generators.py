@@ -1,0 +1,137 @@
+"""Generators with what they ran, burnt and were measured at."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from backstay_oblicore.domain.emissions import POLLUTANTS, Generator, StackTest
+from backstay_oblicore.domain.run_hours import Purpose, Run
+from backstay_oblicore.store.database import Connection
+
+
+async def active(
+    connection: Connection,
+    company: UUID | None,
+    *,
+    generator: UUID | None = None,
+    document: UUID | None = None,
+) -> list[Any]:
+    """Return the generators that run."""
+    return await connection.fetch(
+        """
+        SELECT one.*
+        FROM oblicore.generators AS one
+        WHERE one.is_active
+          AND one.deleted_at IS NULL
+          AND ($1::uuid IS NULL OR one.company_id = $1)
+          AND ($2::uuid IS NULL OR one.id = $2)
+          AND ($3::uuid IS NULL OR one.document_id = $3)
+        ORDER BY one.generator_identifier, one.id
+        """,
+        company,
+        generator,
+        document,
+    )
+
+
+async def find(connection: Connection, generator: UUID) -> Any:
+    """Return a generator with its site, and whether the asker may add hours; none if it may not be seen."""
+    return await connection.fetchrow(
+        """
+        SELECT one.*, site.name AS site_name, oblicore.may_change(one.company_id, one.site_id) AS may_change
+        FROM oblicore.generators AS one
+        JOIN oblicore.sites AS site ON site.id = one.site_id
+        WHERE one.id = $1 AND one.deleted_at IS NULL
+        """,
+        generator,
+    )
+
+
+async def add_hours(connection: Connection, row: Any, *, day: date, hours: Decimal, purpose: str) -> None:
+    """Write one record of running hours."""
+    await connection.execute(
+        "INSERT INTO oblicore.run_hour_records (generator_id, company_id, recording_date, hours_recorded, purpose)"
+        " VALUES ($1, $2, $3, $4, $5)",
+        row["id"],
+        row["company_id"],
+        day,
+        hours,
+        purpose,
+    )
+
+
+async def runs(connection: Connection, generator: UUID, *, with_drafts: bool = True) -> list[Run]:
+    """Return every run of a generator, oldest first."""
+    rows = await connection.fetch(
+        "SELECT recording_date, hours_recorded, purpose FROM oblicore.run_hour_records"
+        " WHERE generator_id = $1 AND ($2 OR NOT is_draft) ORDER BY recording_date, id",
+        generator,
+        with_drafts,
+    )
+    return [Run(row["recording_date"], row["hours_recorded"], Purpose(row["purpose"])) for row in rows]
+
+
+async def save_hours(connection: Connection, generator: UUID, *, year: Decimal, month: Decimal) -> None:
+    """Keep the fresh sums beside the generator."""
+    await connection.execute(
+        "UPDATE oblicore.generators SET current_year_hours = $2, current_month_hours = $3, updated_at = now()"
+        " WHERE id = $1",
+        generator,
+        year,
+        month,
+    )
+
+
+async def for_report(connection: Connection, row: Any, *, with_drafts: bool) -> Generator:
+    """Return a generator with everything that an annual report counts."""
+    tests = await connection.fetch(
+        "SELECT * FROM oblicore.stack_tests WHERE generator_id = $1 ORDER BY test_date DESC", row["id"]
+    )
+    fuel = await connection.fetch(
+        "SELECT recording_date, quantity FROM oblicore.fuel_records WHERE generator_id = $1", row["id"]
+    )
+    return Generator(
+        id=str(row["id"]),
+        identifier=row["generator_identifier"],
+        type=row["generator_type"],
+        capacity_mw=row["capacity_mw"],
+        fuel_type=row["fuel_type"],
+        annual_limit=row["annual_run_hour_limit"],
+        runs=await runs(connection, row["id"], with_drafts=with_drafts),
+        tests=[
+            StackTest(
+                test["test_date"],
+                {name: test[f"{name}_rate"] for name in POLLUTANTS},
+                test["compliance_status"],
+            )
+            for test in tests
+        ],
+        fuel=[(one["recording_date"], one["quantity"]) for one in fuel],
+    )
+
+
+async def incidents(connection: Connection, document: UUID, start: date, end: date) -> list[dict[str, Any]]:
+    """Return what broke down in a period."""
+    rows = await connection.fetch(
+        """
+        SELECT one.incident_date, one.description, one.generator_id
+        FROM oblicore.incidents AS one
+        JOIN oblicore.generators AS generator ON generator.id = one.generator_id
+        WHERE generator.document_id = $1 AND one.incident_date BETWEEN $2 AND $3
+        ORDER BY one.incident_date, one.id
+        """,
+        document,
+        start,
+        end,
+    )
+    return [
+        {
+            "date": row["incident_date"].isoformat(),
+            "description": row["description"],
+            "generator_id": str(row["generator_id"]),
+        }
+        for row in rows
+    ]

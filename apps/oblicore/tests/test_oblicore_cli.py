@@ -1,0 +1,116 @@
+"""The command line, from an empty database to a pack that is checked."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from typer.testing import CliRunner
+
+from backstay.testing import PrivatePostgres
+from backstay_oblicore.cli import app, main
+from backstay_oblicore.demo.permit_maker import make_consent
+from backstay_parts.sheets import write_xlsx
+
+
+class Shell:
+    """Types commands; each must succeed and print JSON."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._runner, self._environment = CliRunner(), environment
+
+    def run(self, *words: object, code: int = 0) -> Any:
+        done = self._runner.invoke(app, [*map(str, words), "--json"], env=self._environment)
+        assert done.exit_code == code, (words, done.output, done.exception)
+        return json.loads(done.output)
+
+
+@pytest.fixture
+def shell(server: PrivatePostgres, tmp_path: Path, model_server: Any) -> Shell:
+    server.create_database("oblicore_cli")
+    return Shell(
+        {
+            "OBLICORE_DATABASE_URL": server.url("oblicore_cli"),
+            "OBLICORE_STORAGE_URL": f"folder:{tmp_path / 'files'}",
+            "OBLICORE_MODEL_URL": model_server.base_url,
+            "OBLICORE_MODEL_KEY": model_server.api_key,
+            "OBLICORE_NEW_PASSWORD": "correct horse",
+            "OBLICORE_SECRET": "a secret of the tests, and of nothing else",
+        }
+    )
+
+
+@pytest.mark.timeout(300)
+def test_everything_can_be_done_from_the_shell(shell: Shell, tmp_path: Path) -> None:
+    """OBL-026 OBL-041 OBL-075"""
+    made = make_consent(1002, issued=date(2026, 1, 5))
+    permit, register, pack_file = tmp_path / "permit.pdf", tmp_path / "register.xlsx", tmp_path / "pack.pdf"
+    permit.write_bytes(made.content)
+    head = ["Permit Number", "Obligation Title", "Frequency", "Deadline Date", "Site"]
+    register.write_bytes(
+        write_xlsx({"R": [head, ["EPR/1", "Check the bund", "monthly", date(2027, 1, 1), None]]})
+    )
+
+    assert "0001_tables.sql" in shell.run("migrate")["applied"]
+    company = shell.run("companies", "--add", "Brindle Foods")["company_id"]
+    site = shell.run("sites", company, "--add", "Factory")["site_id"]
+    shell.run("users", "add", "ada@brindle.example", "Ada", company, "owner", "--site", site)
+    ada = ("--as", "ada@brindle.example")
+    read = shell.run("ingest", permit, "--site", site, *ada, "--kind", "TRADE_EFFLUENT_CONSENT", "--wait")
+    document = read["document_id"]
+    assert len(shell.run("obligations", document, *ada)) == len(made.conditions)
+    assert shell.run("coverage", document, *ada)["is_complete"] is True
+    imported = shell.run("import", register, "--site", site, *ada, "--create-missing-permits", "--wait")
+    assert shell.run("confirm", imported["import_id"], *ada, "--wait")["result"]["success_count"] == 1
+    ran = shell.run("run", "MONITORING_SCHEDULE", "--at", "2026-06-01", "--company", company)
+    assert ran["result"]["obligations"] == len(made.conditions) + 1
+    duty = next(one for one in shell.run("obligations", document, *ada) if one["deadline_date"] is not None)
+    assert {step["step"] for step in shell.run("explain", duty["id"], *ada)} >= {"rule"}
+    packed = shell.run(
+        "pack", "AUDIT_PACK", company, *ada, "--site", site, "--document", document, "--start", "2026-01-01"
+    )
+    stored = next((tmp_path / "files" / "audit-packs").rglob("audit-pack-*.pdf"))
+    pack_file.write_bytes(stored.read_bytes())
+    assert shell.run("verify", pack_file)["verdict"] == "unchanged"
+    pack_file.write_bytes(stored.read_bytes().replace(b"%%EOF", b"%%EOf"))
+    assert shell.run("verify", pack_file, code=1)["verdict"] == "changed"
+    shared = shell.run("distribute", packed["result"]["pack_id"], *ada, "--link")
+    assert shared["result"]["token"]
+    assert isinstance(shell.run("outbox", company), list)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["companies"], "run `backstay-oblicore migrate`"),
+        (["verify", "/nowhere/pack.pdf"], "there is no file /nowhere/pack.pdf"),
+        (
+            ["ingest", "/nowhere/permit.pdf", "--site", str(uuid4()), "--as", "a@b.example"],
+            "there is no file",
+        ),
+        (["users", "add", "a@b.example", "A", str(uuid4()), "captain"], "it is one of owner, admin, staff"),
+        (["run", "MONITORING_SHEDULE"], "there is no kind MONITORING_SHEDULE; there are AER_GENERATION"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_one_line(
+    server: PrivatePostgres,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+) -> None:
+    """OBL-026"""
+    monkeypatch.setenv("OBLICORE_DATABASE_URL", server.url("postgres"))
+    monkeypatch.setattr("sys.argv", ["backstay-oblicore", *words])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    errors = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert said in errors
+    assert "Traceback" not in errors
