@@ -1,0 +1,1 @@
+"""A job service for teams: imports, files, reports, and a view of it all."""

@@ -1,0 +1,1 @@
+"""What people and programs ask for, a module for each noun."""

@@ -1,0 +1,1 @@
+"""The demonstration: everything at once, on private servers."""

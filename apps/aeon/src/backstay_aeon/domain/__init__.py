@@ -1,0 +1,1 @@
+"""The rules of the service, without engine, driver, network or clock."""

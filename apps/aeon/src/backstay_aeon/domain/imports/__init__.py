@@ -1,0 +1,1 @@
+"""From a file of unknown form to rows that are checked."""

@@ -1,0 +1,1 @@
+"""Figures of a period, and how they are printed."""

@@ -1,0 +1,1 @@
+"""The job types, a module each."""

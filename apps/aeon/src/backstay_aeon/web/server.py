@@ -1,0 +1,89 @@
+"""The API and the pages, put together and served."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+
+from backstay.errors import BackstayError, IdempotencyMismatch, WrongState
+from backstay.kit import ApiKeys, Authentication, Login, NavItem, Pages, Problem, Sessions, SigningKeys
+from backstay_aeon.domain.errors import AeonError, Conflict, Missing
+from backstay_aeon.services import Services
+from backstay_aeon.web import api, pages
+from backstay_aeon.web.access import ROLES, KeyStore, authenticate
+
+NAV = [
+    NavItem("Operations", "/", key="g o"),
+    NavItem("Imports", "/imports", key="g i"),
+    NavItem("Files", "/files", key="g f"),
+    NavItem("Reports", "/reports", key="g r"),
+    NavItem("Schedules", "/schedules", key="g s"),
+    NavItem("Jobs", "/jobs", key="g j"),
+    NavItem("Dead letters", "/dead-letters", key="g d"),
+]
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def web_app(services: Services) -> FastAPI:
+    """The application: API by key, pages by login."""
+    keys = SigningKeys(services.settings.secret)
+    sessions = Sessions(keys, ROLES)
+    look = Pages(
+        "Aeon",
+        keys,
+        nav=NAV,
+        templates=TEMPLATES,
+        sessions=sessions,
+        home="/",
+        tones={"dead_letter": "bad", "kept": "good", "missed": "bad", "critical": "bad", "warning": "warn"},
+    )
+    auth = Authentication(sessions=sessions, csrf=look.csrf, api_keys=ApiKeys(KeyStore(services), ROLES))
+    app = FastAPI(title="Aeon job service", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
+    most = services.settings.max_upload_mb * 1024 * 1024 + 65_536
+    look.install(
+        app, larger_bodies={"/api/imports": most, "/api/files": most, "/imports": most, "/files": most}
+    )
+    app.include_router(Login(look, lambda name, word: authenticate(services, ROLES, name, word)).router())
+    app.include_router(api.router(services, auth))
+    app.include_router(pages.router(services, look, auth))
+
+    async def refused(request: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        handler: Any = app.exception_handlers[Problem]
+        answer: Any = handler(request, problem)
+        told: Response = await answer if asyncio.iscoroutine(answer) else answer
+        return told
+
+    app.add_exception_handler(AeonError, refused)
+    app.add_exception_handler(BackstayError, refused)
+    return app
+
+
+def problem_of(error: Exception) -> Problem:
+    """How an error of ours is told over HTTP."""
+    if isinstance(error, Missing):
+        return Problem(400 if error.field else 404, "not_found", error.message, pointer=_pointer(error.field))
+    if isinstance(error, Conflict | WrongState | IdempotencyMismatch):
+        return Problem(409, "conflict", str(error))
+    if isinstance(error, AeonError):
+        return Problem(400, "bad_request", error.message, pointer=_pointer(error.field))
+    return Problem(400, "refused", str(error))
+
+
+def _pointer(field: str) -> str | None:
+    return f"/{field}" if field else None
+
+
+def team_of(tenant: str) -> UUID:
+    """The team that a caller belongs to."""
+    return UUID(tenant)
+
+
+def serve(services: Services, host: str, port: int) -> None:
+    """Serve until told to stop."""
+    uvicorn.run(web_app(services), host=host, port=port, log_level="warning")

@@ -1,0 +1,150 @@
+"""The API as programs use it, and the deployment files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from aeon_world import World
+
+from backstay_aeon.store import people
+from backstay_parts.servers import PrivateRedis
+
+DEPLOY = Path(__file__).parents[1] / "deploy"
+REPORT = {"job_type": "report_gen", "payload": {"report": "job_summary", "format": "csv"}}
+
+
+async def test_a_job_is_accepted_run_and_shown(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-006, AEO-008, AEO-011: 202 with Location; team and user come from the key; attempts are shown."""
+    made = await api.post("/api/jobs/create", json=REPORT)
+    assert made.status_code == 202
+    shown = (await api.get(made.headers["location"])).json()
+    assert (shown["status"], shown["team_id"], shown["created_by"]) == (
+        "pending",
+        str(world.team),
+        str(world.user),
+    )
+    assert shown["why"]
+    await world.backstay.drain()
+    shown = (await api.get(made.headers["location"])).json()
+    assert shown["status"] == "completed"
+    assert [run["status"] for run in shown["executions"]] == ["completed"]
+    assert (await api.delete(made.headers["location"])).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"priority": 0}, "/priority"),
+        ({"priority": 11}, "/priority"),
+        ({"job_type": "nothing"}, "/job_type"),
+        ({"timeout_ms": 3_600_001}, "/timeout_ms"),
+        ({"depends_on": [{"job_id": "0190163d-8694-739b-aea5-966c26f8ad91"}]}, "/depends_on"),
+        ({"payload": {"report": "none"}}, "/payload/report"),
+    ],
+)
+async def test_what_cannot_be_is_refused_with_its_field(
+    world: World, api: httpx.AsyncClient, change: dict[str, Any], pointer: str
+) -> None:
+    """AEO-006: 400 that names the field, and nothing is stored."""
+    refused = await api.post("/api/jobs/create", json={**REPORT, **change})
+    assert refused.status_code == 400
+    assert pointer in refused.text
+    assert await world.database.value("SELECT count(*) FROM public.jobs") == 0
+
+
+async def test_another_teams_job_is_not_there(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-008: what belongs to others is as missing as what does not exist."""
+    made = (await api.post("/api/jobs/create", json=REPORT)).json()
+    key = await people.add_key(world.database, world.other, None, "other")
+    headers = {"Authorization": f"Bearer {key}"}
+    assert (await api.get(f"/api/jobs/{made['job_id']}", headers=headers)).status_code == 404
+
+
+async def test_a_report_takes_what_an_import_gave(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-023, AEO-010: a data dependency hands the result on; a paused job waits until it is resumed."""
+    first = (await api.post("/api/jobs/create", json=REPORT)).json()["job_id"]
+    tie = {"job_id": first, "dependency_type": "data", "into": "input"}
+    second = (await api.post("/api/jobs/create", json={**REPORT, "depends_on": [tie]})).json()["job_id"]
+    assert (await api.post(f"/api/jobs/{first}/pause")).json()["status"] == "paused"
+    await world.backstay.drain()
+    assert (await api.get(f"/api/jobs/{first}")).json()["status"] == "paused"
+    await api.post(f"/api/jobs/{first}/resume")
+    await world.backstay.drain()
+    await world.backstay.travel("10s")
+    await world.backstay.drain()
+    shown = (await api.get(f"/api/jobs/{second}")).json()
+    assert shown["status"] == "completed"
+    assert shown["result"]["input"]["report_id"] == first
+
+
+async def test_schedules_of_three_types(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-024: cron, interval and once have their next time; what never fires is refused and not kept."""
+    base = {"name": "n", "job_type": "report_gen", "payload_template": REPORT["payload"]}
+    for timing in (
+        {"schedule_type": "cron", "cron_expression": "0 3 * * *"},
+        {"schedule_type": "interval", "interval_ms": 60_000},
+        {"schedule_type": "once", "next_run_at": "2028-01-01T00:00:00+00:00"},
+    ):
+        made = await api.post("/api/schedules", json={**base, **timing})
+        assert made.status_code == 201, made.text
+        assert made.json()["next_run_at"]
+    bad = await api.post(
+        "/api/schedules", json={**base, "schedule_type": "cron", "cron_expression": "99 * * * *"}
+    )
+    assert bad.status_code == 400
+    assert len((await api.get("/api/schedules")).json()) == 3
+
+
+async def test_json_prometheus_and_sql_agree(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-031: one figure, three ways."""
+    for _ in range(3):
+        await api.post("/api/jobs/create", json=REPORT)
+    figures = (await api.get("/api/metrics")).json()
+    text = (await api.get("/api/metrics/prometheus")).text
+    pending = await world.database.value("SELECT pending_jobs FROM get_job_statistics()")
+    assert figures["queueDepths"]["pending"] == pending == 3
+    assert 'aeon_queue_depth{queue="pending"} 3' in text
+
+
+def test_compose_files_hold_the_listed_values() -> None:
+    """AEO-036, AEO-043, AEO-001: the network is external, no second PostgreSQL, only services that are defined."""
+    redis = yaml.safe_load((DEPLOY / "docker-compose.redis.yml").read_text())
+    workers = yaml.safe_load((DEPLOY / "docker-compose.workers.yml").read_text())
+    assert redis["services"]["redis"]["image"] == "redis:7-alpine"
+    assert redis["services"]["redis-commander"]["ports"] == ["8081:8081"]
+    assert redis["networks"]["openspg-network"]["external"]
+    assert workers["services"]["worker-data-import"]["environment"]["MAX_CONCURRENT_JOBS"] == "3"
+    assert set(workers["services"]) == {
+        "worker-general",
+        "worker-data-import",
+        "worker-reports",
+        "worker-priority",
+    }
+    limits = workers["services"]["worker-data-import"]["deploy"]["resources"]["limits"]
+    assert limits == {"memory": "1G", "cpus": "2.0"}
+    health = redis["services"]["redis"]["healthcheck"]
+    assert (health["interval"], health["timeout"], health["retries"]) == ("10s", "3s", 5)
+    command = redis["services"]["redis"]["command"]
+    assert command.startswith("redis-server /usr/local/etc/redis/redis.conf --requirepass")
+    assert "REDIS_HOSTS=local:aeon-redis:6379:0:${REDIS_PASSWORD:-aeon_redis_dev}" in str(
+        redis["services"]["redis-commander"]["environment"]
+    )
+    defined = {*redis["services"], *workers["services"], "postgres-dev"}
+    for service in {**redis["services"], **workers["services"]}.values():
+        assert set(service.get("depends_on", {})) <= defined
+
+
+def test_redis_conf_is_really_loaded() -> None:
+    """AEO-036: the running server keeps every key and refuses FLUSHALL."""
+    import redis
+
+    with PrivateRedis(config_file=DEPLOY / "config" / "redis.conf") as server:
+        client = redis.Redis.from_url(server.redis_url)
+        assert client.info("memory")["maxmemory_policy"] == "noeviction"
+        with pytest.raises(redis.exceptions.ResponseError):
+            client.execute_command("FLUSHALL")
+        client.close()

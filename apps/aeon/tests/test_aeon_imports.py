@@ -1,0 +1,212 @@
+"""Imports: every format, every fault, corrected, undone, receipted."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import openpyxl
+import xlsxwriter
+from aeon_world import World
+
+from backstay_aeon.actions import imports
+from backstay_aeon.domain.imports.columns import read_dataset
+from backstay_aeon.domain.imports.reading import sniff
+from backstay_aeon.store import imports as store
+
+CUSTOMERS = {
+    "key": "customer_no",
+    "columns": [
+        {"name": "customer_no", "required": True, "aliases": ["Kundennummer"]},
+        {"name": "name", "required": True},
+        {"name": "since", "type": "date", "aliases": ["Kunde seit"]},
+        {"name": "credit", "type": "decimal", "aliases": ["Guthaben"]},
+    ],
+}
+HEAD = ["Kundennummer", "Name", "Kunde seit", "Guthaben"]
+ROWS = [["K1", "Ärmel & Söhne", "2026-03-29", "12.50"], ["K2", "=cmd()", "2025-01-02", "-3"]]
+
+
+async def define(world: World) -> None:
+    async with world.database.connection() as connection:
+        await store.save_dataset(connection, world.team, read_dataset("customers", CUSTOMERS))
+
+
+def text(delimiter: str, rows: list[list[str]]) -> str:
+    return "\r\n".join(delimiter.join(row) for row in [HEAD, *rows]) + "\r\n"
+
+
+def workbook(rows: list[list[str]]) -> bytes:
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"strings_to_formulas": False}) as book:
+        sheet = book.add_worksheet()
+        for line, row in enumerate([HEAD, *rows]):
+            for place, cell in enumerate(row):
+                sheet.write_string(line, place, cell)
+    return buffer.getvalue()
+
+
+async def test_five_forms_of_one_table_give_the_same_rows(world: World) -> None:
+    """AEO-025: CSV with a mark, UTF-16, cp1252 with semicolons, a workbook and JSON lines are one table."""
+    await define(world)
+    lines = "\n".join(json.dumps(dict(zip(HEAD, row, strict=True))) for row in ROWS)
+    forms = {
+        "mark.csv": text(",", ROWS).encode("utf-8-sig"),
+        "wide.csv": text(",", ROWS).encode("utf-16"),
+        "office.csv": text(";", ROWS).encode("cp1252"),
+        "table.tsv": text("\t", ROWS).encode(),
+        "table.xlsx": workbook(ROWS),
+        "table.jsonl": lines.encode(),
+    }
+    seen = []
+    for name, content in forms.items():
+        made = await world.import_file(name, content, "customers")
+        shown = await imports.show(world.services, world.team, made)
+        assert shown["status"] == "completed", (name, shown["notes"])
+        seen.append(await world.records("customers"))
+    assert all(one == seen[0] for one in seen)
+    assert seen[0]["K1"] == {
+        "customer_no": "K1",
+        "name": "Ärmel & Söhne",
+        "since": "2026-03-29",
+        "credit": "12.5",
+    }
+
+
+BAD = [
+    ["K1", "Good", "2026-01-01", "1"],
+    ["K2", "Bad day", "31.02.2026", "1"],
+    ["", "No key", "2026-01-01", "1"],
+    ["K1", "Again", "2026-01-01", "1"],
+    ["K5", "Bad number", "2026-01-01", "=HYPERLINK(1)"],
+]
+
+
+async def test_a_dry_run_counts_and_writes_nothing(world: World) -> None:
+    """AEO-025: new, changed and refused before anything is written."""
+    await define(world)
+    made = await imports.begin(
+        world.services,
+        world.team,
+        world.user,
+        name="a.csv",
+        content=text(",", BAD).encode(),
+        dataset="customers",
+    )
+    await imports.start(world.services, world.team, world.user, made, dry_run=True)
+    await world.backstay.drain()
+    figures = (await imports.show(world.services, world.team, made))["dry_run"]
+    assert (figures["new"], figures["changed"], figures["refused"]) == (1, 0, 4)
+    assert figures["reasons"] == {"date": 1, "missing": 1, "duplicate": 1, "number": 1}
+    assert await world.records("customers") == {}
+
+
+async def test_rejects_come_back_corrected_into_the_same_import(world: World) -> None:
+    """AEO-025: the workbook marks the bad cell, names the reason, and goes back as it is."""
+    await define(world)
+    made = await world.import_file("a.csv", text(",", BAD).encode(), "customers")
+    content = await imports.rejects(world.services, world.team, made)
+    book = openpyxl.load_workbook(io.BytesIO(content))
+    sheet = book["rejects"]
+    assert [cell.value for cell in sheet[1]] == [*HEAD, "_row", "_column", "_reason"]
+    assert sheet.cell(2, 3).fill.fgColor.rgb == "FFF8C9C4"
+    assert sheet.cell(5, 4).value == "=HYPERLINK(1)"
+    assert sheet.cell(5, 4).data_type == "s"
+    sheet.cell(2, 3).value = "2026-02-28"
+    sheet.cell(3, 1).value = "K3"
+    sheet.cell(4, 1).value = "K4"
+    sheet.cell(5, 4).value = "7"
+    corrected = io.BytesIO()
+    book.save(corrected)
+
+    await imports.resubmit(world.services, world.team, world.user, made, "fixed.xlsx", corrected.getvalue())
+    await world.backstay.drain()
+
+    shown = await imports.show(world.services, world.team, made)
+    assert shown["counts"]["refused"] == 0
+    assert shown["counts"]["inserted"] == 5
+    assert sorted(await world.records("customers")) == ["K1", "K2", "K3", "K4", "K5"]
+
+
+async def test_undo_restores_what_was_there_and_names_what_others_changed(world: World) -> None:
+    """AEO-025: before-images come back; a record that a later import changed is refused by name."""
+    await define(world)
+    first = await world.import_file("1.csv", text(",", ROWS).encode(), "customers")
+    changed = [
+        ["K1", "New name", "2026-03-29", "1"],
+        ["K2", "Also new", "2025-01-02", "1"],
+        ["K9", "x", "", ""],
+    ]
+    second = await world.import_file("2.csv", text(",", changed).encode(), "customers")
+    await world.import_file("3.csv", text(",", [["K2", "Third", "2025-01-02", "1"]]).encode(), "customers")
+
+    job = await imports.undo(world.services, world.team, world.user, second)
+    await world.backstay.drain()
+
+    result = (await world.services.app.jobs.get(job)).result
+    assert (result["removed"], result["restored"], result["refused"]) == (1, 1, 1)
+    assert result["refused_records"][0]["key"] == "K2"
+    records = await world.records("customers")
+    assert records["K1"]["name"] == "Ärmel & Söhne"
+    assert records["K2"]["name"] == "Third"
+    assert "K9" not in records
+    assert (await imports.show(world.services, world.team, first))["status"] == "completed"
+
+
+async def test_a_receipt_holds_until_something_is_altered(world: World) -> None:
+    """AEO-025: file, mapping, counts and rows are in the receipt, and it can be verified."""
+    await define(world)
+    made = await world.import_file("1.csv", text(",", ROWS).encode(), "customers")
+    receipt = await imports.receipt(world.services, world.team, made)
+    assert await imports.verify(world.services, receipt) == []
+
+    forged = json.loads(json.dumps(receipt))
+    forged["receipt"]["counts"]["inserted"] = 99
+    assert len(await imports.verify(world.services, forged)) == 2
+    await world.database.execute("UPDATE aeon.import_batches SET sha256 = repeat('0', 64)")
+    assert "rows_sha256" in (await imports.verify(world.services, receipt))[0]
+
+
+async def test_an_import_killed_after_any_batch_goes_on_at_the_next_row(world: World) -> None:
+    """AEO-025, AEO-014: a lost worker costs nothing that is written, and nothing is written twice."""
+    await define(world)
+    rows = [
+        [f"K{number}", f"N{number}", "2026-01-01", "x" if number % 10 == 0 else "1"]
+        for number in range(1, 51)
+    ]
+    made = await imports.begin(
+        world.services,
+        world.team,
+        world.user,
+        name="a.csv",
+        content=text(",", rows).encode(),
+        dataset="customers",
+        batch_size=7,
+    )
+    await imports.start(world.services, world.team, world.user, made)
+    await world.backstay.crash_worker(world.services.handlers["data_import"], when="after")
+    await world.database.execute("DELETE FROM aeon.import_batches WHERE first_row > 20")
+    await world.database.execute("DELETE FROM aeon.imported_records WHERE row_number > 21")
+    await world.database.execute("DELETE FROM aeon.import_rejects WHERE row_number > 21")
+    await world.backstay.travel("2m")
+    await world.backstay.drain()
+
+    shown = await imports.show(world.services, world.team, made)
+    assert shown["counts"] == {"inserted": 45, "updated": 0, "unchanged": 0, "refused": 5, "rows_read": 50}
+    assert len(await world.records("customers")) == 45
+    assert "went on at row 22" in shown["notes"][0]
+
+
+def test_ragged_lines_do_not_let_the_commas_of_decimals_win(tmp_path: Path) -> None:
+    """AEO-025: each line has one decimal comma, and some have a cell too many: the semicolon still divides them."""
+    lines = ["Nummer;Firma;Guthaben"]
+    lines += [
+        f"{number};Müller & Söhne;{number},50{';zuviel' if number % 9 == 0 else ''}" for number in range(90)
+    ]
+    table = tmp_path / "a.csv"
+    table.write_bytes("\r\n".join(lines).encode("cp1252"))
+
+    form = sniff(table)
+
+    assert (form.delimiter, form.headers) == (";", ("Nummer", "Firma", "Guthaben"))

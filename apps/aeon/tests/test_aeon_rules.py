@@ -1,0 +1,79 @@
+"""Pure decisions at their bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backstay_aeon.domain import alerts, scaling, slo
+from backstay_aeon.domain.errors import BadSettings
+from backstay_aeon.settings import Settings
+
+
+def metrics(**changed: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "queueDepths": {"pending": 0, "dlq": 0},
+        "workerStatus": [{"alive": True}],
+        "performance": {"successful": 0, "failed": 0, "p95_duration_ms": None},
+    }
+    for name, value in changed.items():
+        part = next(one for one in ("queueDepths", "performance") if name in found[one])
+        found[part] = {**found[part], name: value}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("changed", "rules"),
+    [
+        ({"pending": 1000}, []),
+        ({"pending": 1001}, ["high_queue_depth"]),
+        ({"pending": 5000}, ["high_queue_depth"]),
+        ({"pending": 5001}, ["high_queue_depth", "critical_queue_depth"]),
+        ({"successful": 90, "failed": 10}, []),
+        ({"successful": 91, "failed": 10}, []),
+        ({"successful": 90, "failed": 11}, ["high_failure_rate"]),
+        ({"dlq": 50}, []),
+        ({"dlq": 51}, ["dlq_accumulation"]),
+        ({"p95_duration_ms": 60_000}, []),
+        ({"p95_duration_ms": 60_001}, ["slow_jobs"]),
+    ],
+)
+def test_alert_rules_hold_beyond_their_bound_and_not_at_it(changed: dict[str, int], rules: list[str]) -> None:
+    """AEO-032: 1000/1001, 5000/5001, 100/101 ended, 50/51, 60000/60001."""
+    assert [rule.name for rule in alerts.firing(metrics(**changed))] == rules
+
+
+@pytest.mark.parametrize(
+    ("load", "desired"),
+    [
+        (scaling.Load(2, 101, 0, 0), 3),
+        (scaling.Load(2, 100, 0, 0), 2),
+        (scaling.Load(2, 50, 301, 0), 3),
+        (scaling.Load(2, 50, 0, 80.1), 3),
+        (scaling.Load(2, 9, 0, 0), 1),
+        (scaling.Load(2, 10, 0, 0), 2),
+        (scaling.Load(2, 101, 0, 0, seconds_since_change=299), 2),
+        (scaling.Load(2, 101, 0, 0, seconds_since_change=300), 3),
+        (scaling.Load(10, 500, 0, 0), 10),
+        (scaling.Load(1, 0, 0, 0), 1),
+    ],
+)
+def test_scaling_goes_one_step_within_bounds_and_after_the_cool_down(
+    load: scaling.Load, desired: int
+) -> None:
+    """AEO-035: 100 up, 10 down, five minutes of waiting, 80 % of the processors."""
+    assert scaling.decide(load).desired == desired
+
+
+def test_promises_are_kept_missed_or_unknown() -> None:
+    """AEO-034: six promises with their verdicts."""
+    found = slo.verdicts({"submission_p95_ms": 99.9, "start_p95_ms": 5000, "completion_percent": 95.1})
+    assert [one["verdict"] for one in found] == ["kept", "missed", "kept", "no data", "no data", "no data"]
+
+
+def test_development_passwords_are_refused_in_production() -> None:
+    """AEO-043: the defaults of the compose files never reach production."""
+    with pytest.raises(BadSettings, match="REDIS_PASSWORD"):
+        Settings.from_environment({"AEON_PRODUCTION": "true", "REDIS_PASSWORD": "aeon_redis_dev"})
+    assert Settings.from_environment({}).database_url.endswith("@postgres-dev:5432/aeon_saas_dev")
