@@ -1,1 +1,1 @@
-"""Measures Windlass against the plain SQL loop on the same database, in the same run."""
+"""Measures Backstay against the plain SQL loop on the same database, in the same run."""

@@ -2,7 +2,7 @@
 
 An adapter is a module of `bench.peers` with a class `Client` and a function `work(processes)`.
 It is started as `python -P -m bench.adapter MODULE serve` or `… MODULE work`; the protocol is in bench/README.md.
-Nothing here may import Windlass or the harness: peers run it in environments of their own.
+Nothing here may import Backstay or the harness: peers run it in environments of their own.
 """
 
 from __future__ import annotations

@@ -63,20 +63,20 @@ def bare(batch: int) -> Contestant:
 BARE = tuple(bare(batch) for batch in (100, 500, 1000))
 OURS = (
     Contestant(
-        name="windlass postgres",
-        adapter="windlass",
+        name="backstay postgres",
+        adapter="backstay",
         store="postgres",
         role="ours",
         keeps=Keeps(ON_DISK, *HISTORY),
-        settings="`windlass worker --concurrency 100 --log-level error`, all else by default",
+        settings="`backstay worker --concurrency 100 --log-level error`, all else by default",
     ),
     Contestant(
-        name="windlass sqlite",
-        adapter="windlass",
+        name="backstay sqlite",
+        adapter="backstay",
         store="sqlite",
         role="ours",
         keeps=Keeps(ON_DISK, *HISTORY),
-        settings="`windlass worker --concurrency 100 --log-level error`, all else by default",
+        settings="`backstay worker --concurrency 100 --log-level error`, all else by default",
     ),
 )
 BARE_SQLITE = Contestant(

@@ -17,16 +17,16 @@ from bench.workloads import Figures, Scale
 COLUMNS = """
 SELECT string_agg(quote_ident(column_name), ', ')
 FROM information_schema.columns
-WHERE table_schema = 'windlass' AND table_name = 'jobs' AND column_name <> 'id' AND is_generated = 'NEVER'
+WHERE table_schema = 'backstay' AND table_name = 'jobs' AND column_name <> 'id' AND is_generated = 'NEVER'
 """
 # Ids as the product makes them, in order of time, so that the indexes look as they would.
 COPIES = """
-INSERT INTO windlass.jobs (id, {columns})
+INSERT INTO backstay.jobs (id, {columns})
 SELECT
     (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 10000000000 + number), 12, '0')
         || '7' || substr(md5(number::text), 1, 3) || '8' || substr(md5(number::text), 4, 15))::uuid,
     {columns}
-FROM (SELECT * FROM windlass.jobs WHERE state = '{state}' LIMIT 1) AS template
+FROM (SELECT * FROM backstay.jobs WHERE state = '{state}' LIMIT 1) AS template
 CROSS JOIN generate_series(1, {rows}) AS number
 """
 
@@ -149,7 +149,7 @@ async def _copy(url: str, state: str, rows: int) -> None:
     connection = await asyncpg.connect(url, timeout=60)
     columns = await connection.fetchval(COLUMNS)
     await connection.execute(COPIES.format(columns=columns, state=state, rows=rows))
-    await connection.execute("VACUUM ANALYZE windlass.jobs")
+    await connection.execute("VACUUM ANALYZE backstay.jobs")
     # What is measured is a table that has grown, not one that is still being written to the disk.
     await connection.execute("CHECKPOINT")
     await connection.close()

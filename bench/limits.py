@@ -13,8 +13,8 @@ import sys
 import time
 from typing import Any
 
-from windlass import Limit, Windlass
-from windlass.testing import PrivatePostgres
+from backstay import Backstay, Limit
+from backstay.testing import PrivatePostgres
 
 
 def silent(event: str, /, **facts: Any) -> None:
@@ -27,7 +27,7 @@ async def nothing(key: int) -> None:
 
 async def drain(url: str, jobs: int, *, limited_beside: int = 0, limit: Any = None, keys: int = 1) -> float:
     """How many jobs a second one worker completes."""
-    app = Windlass(url, emit=silent)
+    app = Backstay(url, emit=silent)
     options = {} if limit is None else {"limit": limit}
     handler = app.job(kind="measured", **options)(nothing)
     for number in range(limited_beside):
@@ -53,8 +53,8 @@ async def main(jobs: int, rounds: int) -> None:
     with PrivatePostgres.start(fsync=False) as server:
         server.create_database("bench")
         url = server.url("bench")
-        app = Windlass(url, emit=silent)
-        await app.connections.migrate()
+        app = Backstay(url, emit=silent)
+        await app._connections.migrate()
         await app.close()
         ratios, alone = [], []
         for number in range(rounds):

@@ -32,7 +32,7 @@ A ratio is the median of the ratios of the rounds, and behind it stand the lowes
 Those rounds are included in which only what is compared was run once more.
 The last column is the same ratio for the bare loop where it does the same: what is left of it without a queue's work.
 The two figures of an idle worker were measured once.
-`idle_worker_rss_mb` is the resident memory (RSS) of a Windlass worker's process; pages that it shares count in full."""
+`idle_worker_rss_mb` is the resident memory (RSS) of a Backstay worker's process; pages that it shares count in full."""
 RATES_TOLD = """\
 The median of the rounds that everybody took part in, and behind it the lowest and the highest.
 CPU is the processor time of the worker processes, without that of the server: the median of the rounds.
@@ -46,7 +46,7 @@ Memory is the proportional share (PSS) of all processes of a worker.
 A page that several processes have is divided among them, also among those of different contestants.
 Processor time is counted for each process in steps of 10 ms, so that a little cannot be told from nothing."""
 GROWTH_TOLD = """\
-Windlass on PostgreSQL, draining a backlog, in rounds after all others: the median, the lowest and the highest.
+Backstay on PostgreSQL, draining a backlog, in rounds after all others: the median, the lowest and the highest.
 Handlers in processes run four at a time, all others a hundred.
 Of the jobs of which one in ten fails, each has one attempt: who fails is dead at once, and no retry is measured."""
 SHORT = "**This was a short run, made to see that everything works: its figures mean nothing.**"
@@ -130,9 +130,9 @@ def _ahead(made: Report) -> str:
     return "\n\n".join(
         [
             "## Where a peer is ahead",
-            "Of Windlass on PostgreSQL, all peers that were measured:",
+            "Of Backstay on PostgreSQL, all peers that were measured:",
             _ahead_table(made, on_postgres),
-            "Of Windlass on SQLite, the peers on SQLite that were measured:",
+            "Of Backstay on SQLite, the peers on SQLite that were measured:",
             _ahead_table(made, on_sqlite),
         ]
     )

@@ -1,4 +1,4 @@
-"""The short benchmark: Windlass and the bare loop, in rounds on the same servers, in less than two minutes."""
+"""The short benchmark: Backstay and the bare loop, in rounds on the same servers, in less than two minutes."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ AT_LEAST = {
     "drain_8_processes_vs_best_n": 0.85,
 }
 AT_MOST = {"idle_transactions_per_second_and_worker": 0.5, "idle_worker_rss_mb": 50}
-OURS, OURS_SQLITE, BARE = "windlass postgres", "windlass sqlite", "bare loop 500"
+OURS, OURS_SQLITE, BARE = "backstay postgres", "backstay sqlite", "bare loop 500"
 ONE, TOGETHER, MANY = "W1 enqueue one", "W1c enqueue, 100 callers", "W2 enqueue many"
 DRAIN, DRAIN_TWO, LATENCY, IDLE = "W3 drain", "W3 drain, 2 processes", "W4 latency", "W5 idle"
 # Of W5 in reports that do not say so: a tick of 10 ms, or a transaction, in 20 s.

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from windlass.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres
 
 START_SECONDS = 60
 # Peers on Redis get it as fast as it goes: nothing is written to disk. Their rows say so.
@@ -30,7 +30,7 @@ class Servers:
     """Starts each server when somebody first needs it; `close` ends all."""
 
     def __init__(self, redis_settings: dict[str, str] = REDIS_SETTINGS) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="windlass-bench-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="backstay-bench-"))
         self.redis_settings = redis_settings
         self._processes: list[subprocess.Popen[bytes]] = []
         self._started: dict[str, object] = {}

@@ -36,7 +36,7 @@ class Session:
     def __init__(self, contestant: Contestant, place: Place, url: str) -> None:
         self.contestant, self.url = contestant, url
         self._place = place
-        self.meter = Meter(Path(tempfile.mkdtemp(prefix="windlass-bench-meter-")))
+        self.meter = Meter(Path(tempfile.mkdtemp(prefix="backstay-bench-meter-")))
         self._log = self.meter.folder / "printed.log"
         self._client = self._start("serve", 1, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:

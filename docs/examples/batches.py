@@ -2,9 +2,10 @@
 
 import asyncio
 
-from windlass import BatchItem, JobDead, Windlass
+from backstay import Backstay, BatchItem
+from backstay.errors import JobDead
 
-app = Windlass()
+app = Backstay()
 
 NAMES = {"LHR": "London Heathrow", "JFK": "New York", "NRT": "Tokyo Narita"}
 

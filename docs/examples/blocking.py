@@ -1,8 +1,9 @@
 """The same calls from code that has no event loop: a Django view, a script, a notebook cell."""
 
-from windlass import JobFilter, State, Windlass
+from backstay import Backstay, State
+from backstay.records import JobFilter
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job

@@ -4,10 +4,11 @@ import os
 import tempfile
 from pathlib import Path
 
-from windlass import InvalidSettings, Windlass
+from backstay import Backstay
+from backstay.errors import InvalidSettings
 
 folder = Path(tempfile.mkdtemp())
-(folder / "windlass.toml").write_text(
+(folder / "backstay.toml").write_text(
     """
     url = "sqlite:///shop.db"
     concurrency = 8
@@ -15,17 +16,17 @@ folder = Path(tempfile.mkdtemp())
     max_attempts = 6
     """
 )
-os.environ["WINDLASS_CONFIG"] = str(folder / "windlass.toml")
+os.environ["BACKSTAY_CONFIG"] = str(folder / "backstay.toml")
 os.environ["WORKER_CONCURRENCY"] = "20"
 
-app = Windlass(settings={"tick": "1s"})
+app = Backstay(settings={"tick": "1s"})
 
 for name in ("url", "concurrency", "tick", "leader_lease", "max_attempts", "poll_idle"):
     chosen = app.settings.chosen[name]
     print(f"{name} = {chosen.text}, from {Path(chosen.source).name}")
 
-os.environ["WINDLASS_CONCURRENCY"] = "lots"
+os.environ["BACKSTAY_CONCURRENCY"] = "lots"
 try:
-    Windlass()
+    Backstay()
 except InvalidSettings as refused:
     print(refused)

@@ -1,11 +1,12 @@
-"""Does the database have the tables of this release? Takes its database from WINDLASS_URL."""
+"""Does the database have the tables of this release? Takes its database from BACKSTAY_URL."""
 
 import asyncio
 import sys
 
-from windlass import SchemaMismatch, Windlass
+from backstay import Backstay
+from backstay.errors import SchemaMismatch
 
-app = Windlass()
+app = Backstay()
 
 
 async def main() -> None:

@@ -4,9 +4,11 @@ import asyncio
 from contextlib import suppress
 from datetime import timedelta
 
-from windlass import Backoff, JobDead, LetterChanged, LetterFilter, State, Windlass
+from backstay import Backoff, Backstay, Context, Hopeless, State
+from backstay.errors import DeadLetterChanged, JobDead
+from backstay.records import DeadLetterFilter
 
-app = Windlass()
+app = Backstay()
 is_down = True
 
 
@@ -28,6 +30,22 @@ async def dies() -> None:
         print(attempt.attempt, attempt.status, attempt.error and attempt.error["message"])
 
 
+@app.job
+async def scan(ctx: Context, document: int) -> None:
+    ctx.note(provider="eu-2", pages=12)
+    ctx.note_partial({"pages_read": [1, 2, 3]})
+    raise Hopeless("the scan is cut off", details={"finish_reason": "length", "page": 4})
+
+
+async def tells_why() -> None:
+    job = await scan.enqueue(document=7)
+    with suppress(JobDead):
+        await job.result(timeout=10)
+
+    error = (await job.get()).error or {}
+    print(error["details"], error["partial_result"])
+
+
 async def looks() -> None:
     for letter in await app.dead_letters.open(kind="push"):
         print(letter.job_id, letter.reason, "after", letter.attempts, "attempts")
@@ -47,7 +65,7 @@ async def investigates() -> None:
 
     try:
         await app.dead_letters.resolve(letter.job_id, by="bob", reason="sent by hand", version=letter.version)
-    except LetterChanged as error:
+    except DeadLetterChanged as error:
         print(error.by, "was faster; it is", error.status)
 
 
@@ -76,7 +94,7 @@ async def gives_up() -> None:
 
 
 async def many() -> None:
-    yesterdays = LetterFilter(kind="push", older_than=timedelta(days=1))
+    yesterdays = DeadLetterFilter(kind="push", older_than=timedelta(days=1))
     print(await app.dead_letters.count(yesterdays), "would be retried")
 
     decided = await app.dead_letters.retry_all(yesterdays, by="ada", reason="the warehouse is back", pace=50)
@@ -86,7 +104,7 @@ async def many() -> None:
 
 async def main() -> None:
     async with app.working():
-        for step in (dies, looks, groups, investigates, decides, gives_up, many):
+        for step in (dies, tells_why, looks, groups, investigates, decides, gives_up, many):
             await step()
     await app.close()
 

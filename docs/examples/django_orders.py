@@ -4,12 +4,12 @@ import django
 from django.conf import settings
 from django.db import connection, transaction
 
-from windlass import Windlass
-from windlass.integrations.django import database_url
+from backstay import Backstay
+from backstay.integrations.django import database_url
 
 settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "site.db"}})
 django.setup()
-app = Windlass(database_url())
+app = Backstay(database_url())
 
 
 @app.job

@@ -3,9 +3,10 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from windlass import IdempotencyMismatch, InvalidArguments, State, Windlass
+from backstay import Backstay, State
+from backstay.errors import IdempotencyMismatch, InvalidArguments
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job(queue="mail", timeout="30s")

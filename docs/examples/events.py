@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 
-from windlass import Windlass
+from backstay import Backstay
 
 heard = Counter[str]()
 
@@ -12,7 +12,7 @@ def tell(event: str, /, **facts: object) -> None:
     heard[event] += 1
 
 
-app = Windlass(emit=tell)
+app = Backstay(emit=tell)
 
 
 @app.job

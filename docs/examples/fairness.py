@@ -3,9 +3,10 @@
 import asyncio
 from collections import Counter
 
-from windlass import QuotaExceeded, State, Windlass
+from backstay import Backstay, State
+from backstay.errors import QuotaExceeded
 
-app = Windlass()
+app = Backstay()
 app.queue("import", fair=True, weights={"enterprise": 3})
 order: list[str] = []
 

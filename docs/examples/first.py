@@ -2,9 +2,9 @@
 
 import asyncio
 
-from windlass import Windlass
+from backstay import Backstay
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from windlass import Context, Flow, Windlass
+from backstay import Backstay, Context, Flow
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job

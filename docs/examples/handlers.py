@@ -4,9 +4,10 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from windlass import Cancel, Context, Hopeless, JobCancelled, JobDead, RetryAfter, Snooze, Windlass, current
+from backstay import Backstay, Cancel, Context, Hopeless, Retry, Snooze, current
+from backstay.errors import JobCancelled, JobDead
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job
@@ -67,7 +68,7 @@ async def wait_for_file(name: str) -> str:
 async def call_api() -> str:
     """The service says when to come back."""
     if current().attempt == 1:
-        raise RetryAfter(0.1, "the service is busy")
+        raise Retry("the service is busy", after=0.1)
     return "done"
 
 

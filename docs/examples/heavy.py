@@ -1,8 +1,8 @@
 """Handlers that compute, in a module that another process can import."""
 
-from windlass import Windlass
+from backstay import Backstay
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job(runs_in="process", timeout="1s", max_attempts=1)

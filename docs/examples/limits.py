@@ -3,9 +3,9 @@
 import asyncio
 from collections import Counter
 
-from windlass import Limit, Rate, Windlass
+from backstay import Backstay, Limit, Rate
 
-app = Windlass("sqlite://:memory:")
+app = Backstay("sqlite://:memory:")
 app.queue("mail", limit=10, per_worker=3)
 app.ceiling(50)
 

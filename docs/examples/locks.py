@@ -3,9 +3,9 @@
 import asyncio
 from datetime import UTC, datetime
 
-from windlass import Context, Tasks, Windlass
+from backstay import Backstay, Context, Tasks
 
-app = Windlass()
+app = Backstay()
 tasks = Tasks(app, queue="upkeep")
 
 

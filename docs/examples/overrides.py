@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 
-from windlass import Backoff, JobDead, Windlass
+from backstay import Backoff, Backstay
+from backstay.errors import JobDead
 
-app = Windlass("sqlite://:memory:")
+app = Backstay("sqlite://:memory:")
 
 
 @app.job(max_attempts=1, backoff=Backoff.fixed("10ms"))
@@ -29,7 +30,7 @@ async def main() -> None:
         print("overridden:", tried)
         for override in await app.overrides.all():
             print(f"{override.field} of {override.name} by {override.set_by}: {override.reason}")
-        await app.overrides.remove("max_attempts", kind="send_mail", by="ada")
+        await app.overrides.unset("max_attempts", kind="send_mail", by="ada")
     await app.close()
 
 

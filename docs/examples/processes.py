@@ -4,7 +4,7 @@ import asyncio
 
 from heavy import app, count_primes
 
-from windlass import JobDead
+from backstay.errors import JobDead
 
 
 async def main() -> None:

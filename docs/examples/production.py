@@ -3,9 +3,9 @@
 import asyncio
 from datetime import timedelta
 
-from windlass import Windlass
+from backstay import Backstay
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from windlass import Backoff, ClassRule, PriorityScale, Profile, State, Windlass
+from backstay import Backoff, Backstay, ClassRule, PriorityScale, Profile, State
 
 profile = Profile(
     name="shop",
@@ -16,7 +16,7 @@ profile = Profile(
     },
     priority=PriorityScale(names={"urgent": 1, "normal": 5, "whenever": 9}),
 )
-app = Windlass(profile=profile)
+app = Backstay(profile=profile)
 
 
 # … and for one kind, where an error of one class has numbers of its own.

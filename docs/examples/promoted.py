@@ -4,13 +4,15 @@ import asyncio
 import sqlite3
 from uuid import UUID
 
-from windlass import FieldRefused, JobFilter, Promoted, References, Windlass
+from backstay import Backstay, PromotedField, References
+from backstay.errors import FieldRefused
+from backstay.records import JobFilter
 
 ADA = UUID("0190163d-8694-739b-aea5-966c26f8ad91")
-app = Windlass("sqlite:///clinic.db")
+app = Backstay("sqlite:///clinic.db")
 
 
-@app.job(promote=[Promoted("patient_id", References("patients.id")), "page"])
+@app.job(promote=[PromotedField("patient_id", References("patients.id")), "page"])
 async def read_scan(patient_id: UUID, page: int, engine: str = "fast") -> None:
     print("read page", page)
 
@@ -23,7 +25,7 @@ def make_patients() -> None:
 
 async def main() -> None:
     make_patients()
-    # What 'windlass db migrate --app clinic:app' does; on SQLite and PostgreSQL alike it is never done in passing.
+    # What 'backstay db migrate --app clinic:app' does; on SQLite and PostgreSQL alike it is never done in passing.
     await app.promoted.migrate()
 
     for page in (1, 2, 3):

@@ -3,9 +3,9 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from windlass import Context, Windlass
+from backstay import Backstay, Context
 
-app = Windlass()
+app = Backstay()
 
 
 @app.schedule("30 2 * * *", zone="Europe/Berlin", overlap="skip")
@@ -40,8 +40,8 @@ async def operate() -> None:
     """What an operator does stays, whatever the next release declares."""
     await app.schedules.pause("remind-7", reason="the customer is on holiday", by="ann")
     await app.schedules.resume("remind-7", by="ann")
-    await app.schedules.override("remind-7", "cron", "0 10 * * MON-FRI", reason="too early", by="ann")
-    await app.schedules.reset("remind-7", "cron", by="ann")
+    await app.schedules.set("remind-7", "cron", "0 10 * * MON-FRI", reason="too early", by="ann")
+    await app.schedules.unset("remind-7", "cron", by="ann")
 
 
 async def fill_in() -> int:

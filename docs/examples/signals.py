@@ -3,9 +3,10 @@
 import asyncio
 from dataclasses import dataclass
 
-from windlass import Context, SignalTimeout, Windlass
+from backstay import Backstay, Context
+from backstay.errors import SignalTimeout
 
-app = Windlass()
+app = Backstay()
 reserved: list[int] = []
 
 
@@ -51,7 +52,9 @@ async def main() -> None:
     async with app.working():
         payment = await pay_out.enqueue(cents=500)
         # It does not matter whether the job waits already: a signal that comes early is kept.
-        await app.signal(payment, "approval", {"by": "ann", "limit": 1000}, key="approval-500", by="ann")
+        await app.signals.send(
+            payment, "approval", {"by": "ann", "limit": 1000}, key="approval-500", by="ann"
+        )
         print(await payment.result(timeout=10))
         print(reserved)
 
@@ -60,7 +63,7 @@ async def main() -> None:
 
         # Held from the start: not claimed before the signal has come.
         label = await print_label.options(wait_for="weight", wait_timeout="7d").enqueue(parcel=7)
-        await app.signal(label, "weight", 2.5)
+        await app.signals.send(label, "weight", 2.5)
         print(await label.result(timeout=10))
 
         for signal in await app.signals.of_job(payment):

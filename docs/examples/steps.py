@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import dataclass
 
-from windlass import Backoff, Context, Windlass
+from backstay import Backoff, Backstay, Context
 
-app = Windlass()
+app = Backstay()
 done: list[str] = []
 
 

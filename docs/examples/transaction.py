@@ -1,4 +1,4 @@
-"""Enqueueing inside the application's own transaction, on PostgreSQL. Takes its database from WINDLASS_URL."""
+"""Enqueueing inside the application's own transaction, on PostgreSQL. Takes its database from BACKSTAY_URL."""
 
 import asyncio
 import os
@@ -9,10 +9,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
-from windlass import Windlass
+from backstay import Backstay
 
-URL = os.environ["WINDLASS_URL"]
-app = Windlass(URL)
+URL = os.environ["BACKSTAY_URL"]
+app = Backstay(URL)
 
 
 @app.job
@@ -68,7 +68,7 @@ async def rolled_back() -> None:
 
 async def with_plain_sql() -> None:
     connection = await asyncpg.connect(URL)
-    await connection.execute("""SELECT windlass.enqueue('ship', '{"order": 99}', '{"delay_seconds": 60}')""")
+    await connection.execute("""SELECT backstay.enqueue('ship', '{"order": 99}', '{"delay_seconds": 60}')""")
     await connection.close()
 
 

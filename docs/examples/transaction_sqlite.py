@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from windlass import Windlass
+from backstay import Backstay
 
-app = Windlass("sqlite:///shop.db")
+app = Backstay("sqlite:///shop.db")
 
 
 @app.job

@@ -3,9 +3,9 @@
 import asyncio
 import signal
 
-from windlass import State, Windlass, Worker
+from backstay import Backstay, State, Worker
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job(queue="mail")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from pictures import photo, shrink, to_png
 
-from windlass import Backoff, Context, Hopeless, Profile, Windlass
+from backstay import Backoff, Backstay, Context, Hopeless, Profile
 
 FOLDER = Path(os.environ.get("SHOP_FOLDER", "."))
 
 profile = Profile(name="shop", policy={"backoff": Backoff("400ms", multiplier=1.5)})
-app = Windlass(os.environ.get("WINDLASS_URL"), profile=profile)
+app = Backstay(os.environ.get("BACKSTAY_URL"), profile=profile)
 
 
 @app.job(queue="mail")

@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from rich.console import Console
 from rich.table import Table
 
-from windlass import Job, State, Windlass
+from backstay import Backstay, Job, State
 
 COLUMNS = ("enqueued", "completed", "dead", "retried", "rescued")
 
 
 async def report(
-    app: Windlass,
+    app: Backstay,
     journal: list[tuple[str, str, str, str]],
     *,
     total: int,
@@ -64,7 +64,7 @@ async def report(
     return all(checks.values())
 
 
-async def every_job(app: Windlass) -> list[Job]:
+async def every_job(app: Backstay) -> list[Job]:
     page = await app.jobs.search(limit=200)
     jobs = page.jobs
     while page.cursor is not None:

@@ -14,7 +14,8 @@ from report import report
 from rich.console import Console
 from view import Seen, View, save_picture
 
-from windlass import JobFilter, State
+from backstay import State
+from backstay.records import JobFilter
 
 ENDED = (State.COMPLETED, State.DEAD, State.RESOLVED, State.CANCELLED)
 KILL_AFTER = 4.0

@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from windlass import State
+from backstay import State
 
 COLOURS = {
     State.COMPLETED: "green",
@@ -81,7 +81,7 @@ class View:
     def picture(self) -> RenderableType:
         seen = self._last
         head = Text.assemble(
-            ("Windlass", "bold"),
+            ("Backstay", "bold"),
             ("  the back office of a shop, on SQLite", ""),
             (f"   {seen.seconds:.0f} s   {seen.rate:.0f} jobs/s", "cyan"),
         )

@@ -10,7 +10,7 @@ import threading
 
 from app import app
 
-from windlass import configure_logging
+from backstay import configure_logging
 
 
 async def main() -> None:

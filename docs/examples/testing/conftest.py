@@ -3,10 +3,10 @@
 import pytest
 from shop import app, charges
 
-from windlass import Windlass
+from backstay import Backstay
 
 
 @pytest.fixture
-def windlass_application() -> Windlass:
+def backstay_application() -> Backstay:
     charges.clear()
     return app

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from windlass.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres
 
 
 @pytest.fixture(scope="session")
@@ -15,5 +15,5 @@ def server() -> Iterator[PrivatePostgres]:
 
 
 @pytest.fixture
-def windlass_url(server: PrivatePostgres) -> str:
+def backstay_url(server: PrivatePostgres) -> str:
     return server.url("test")

@@ -1,8 +1,8 @@
 """A small shop, whose jobs are tested beside it."""
 
-from windlass import Context, Windlass
+from backstay import Backstay, Context
 
-app = Windlass()
+app = Backstay()
 charges: dict[str, int] = {}
 
 

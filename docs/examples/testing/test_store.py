@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from windlass.connect import open_database, stores_on
-from windlass.stores.migrate import migrate
-from windlass.testing import FrozenClock
-from windlass.testing.contract import all_tests
-from windlass.testing.contract.support import Store
+from backstay.composition.connect import open_database, stores_on
+from backstay.stores.database.migrate import migrate
+from backstay.testing import FrozenClock
+from backstay.testing.contract import all_tests
+from backstay.testing.contract.support import Store
 
 
 @pytest.fixture

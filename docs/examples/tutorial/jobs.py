@@ -1,6 +1,6 @@
-from windlass import Backoff, Context, Windlass
+from backstay import Backoff, Backstay, Context
 
-app = Windlass()
+app = Backstay()
 
 
 @app.job(max_attempts=3, backoff=Backoff("1s"))

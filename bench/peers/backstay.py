@@ -1,4 +1,4 @@
-"""Windlass itself: an application whose jobs do nothing, on whichever database it is given."""
+"""Backstay itself: an application whose jobs do nothing, on whichever database it is given."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from backstay import Backstay, Context
+from backstay.composition.connect import open_database
+from backstay.handle import JobHandle
+from backstay.stores.database import migrate
 from bench import bare
 from bench.adapter import URL, Meter, become
-from windlass import Context, Windlass
-from windlass.connect import open_database
-from windlass.handle import JobHandle
-from windlass.stores import migrate
 
 CONCURRENCY = os.environ.get("BENCH_OPTION", "100")
 METER = Meter()
-app = Windlass(URL or None)
+app = Backstay(URL or None)
 
 
 @app.job
@@ -64,16 +64,16 @@ KINDS = {kind.spec.kind: kind for kind in (noop, loaded, threaded, processed, tr
 KINDS["later"] = noop.options(delay="1d")
 # By the indexes a worker uses: one that read five million finished jobs would be what is measured.
 COUNT = """
-SELECT (SELECT count(*) FROM windlass.jobs WHERE state = 'available' AND NOT is_suspect)
-    + (SELECT count(*) FROM windlass.jobs WHERE state = 'available' AND is_suspect)
-    + (SELECT count(*) FROM windlass.jobs WHERE state = 'running')
+SELECT (SELECT count(*) FROM backstay.jobs WHERE state = 'available' AND NOT is_suspect)
+    + (SELECT count(*) FROM backstay.jobs WHERE state = 'available' AND is_suspect)
+    + (SELECT count(*) FROM backstay.jobs WHERE state = 'running')
 """
 
 
 class Client:
     """What an application does with its jobs."""
 
-    packages = ("windlass", "asyncpg", "uvloop")
+    packages = ("backstay", "asyncpg", "uvloop")
 
     async def open(self) -> None:
         self._kind, self._more = noop, dict[str, str]()
@@ -102,7 +102,7 @@ class Client:
             return await self._connection.fetchval(COUNT)
         with sqlite3.connect(URL.removeprefix("sqlite:///")) as connection:
             [count] = connection.execute(
-                "SELECT count(*) FROM windlass_jobs WHERE state IN ('available', 'running')"
+                "SELECT count(*) FROM backstay_jobs WHERE state IN ('available', 'running')"
             ).fetchone()
         connection.close()
         return count
@@ -119,7 +119,7 @@ class Client:
 
     async def empty(self) -> None:
         if URL.startswith("postgresql"):
-            await self._connection.execute("TRUNCATE windlass.jobs, bench_written CASCADE")
+            await self._connection.execute("TRUNCATE backstay.jobs, bench_written CASCADE")
             return
         await app.close()
         for path in Path(URL.removeprefix("sqlite:///")).parent.iterdir():
@@ -130,5 +130,5 @@ class Client:
 def work(processes: int) -> None:
     """As a user starts it."""
     become(
-        "windlass", "worker", "bench.peers.windlass:app", "--concurrency", CONCURRENCY, "--log-level", "error"
+        "backstay", "worker", "bench.peers.backstay:app", "--concurrency", CONCURRENCY, "--log-level", "error"
     )

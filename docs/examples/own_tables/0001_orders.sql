@@ -1,0 +1,4 @@
+CREATE TABLE orders (
+    id integer NOT NULL PRIMARY KEY,
+    units integer NOT NULL
+);

@@ -1,0 +1,2 @@
+DROP VIEW IF EXISTS large_orders;
+CREATE VIEW large_orders AS SELECT id, units FROM orders WHERE units >= 100;
