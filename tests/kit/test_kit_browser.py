@@ -171,6 +171,24 @@ async def test_keys_and_the_palette_reach_what_the_page_offers(tmp_path: Path) -
     assert said == []
 
 
+async def test_a_key_pressed_while_the_keys_close_is_not_lost(tmp_path: Path) -> None:
+    """The focus stays in a closed dialog for a moment: what is typed then is meant for the page."""
+    counter = Counter(tmp_path)
+
+    async with opened(counter.app) as (page, address, _):
+        await page.goto(address)
+        await page.keyboard.press("?")
+        await page.get_by_role("dialog").wait_for()
+        await page.evaluate("""() => {
+            const dialog = document.querySelector("dialog");
+            dialog.close();
+            dialog.dispatchEvent(new KeyboardEvent("keydown", {key: "a", bubbles: true}));
+        }""")
+        await page.get_by_text("Added.").wait_for()
+
+    assert counter.count == 1
+
+
 async def test_a_question_before_a_dangerous_button_can_be_denied(tmp_path: Path) -> None:
     counter = Counter(tmp_path)
     asked: list[str] = []

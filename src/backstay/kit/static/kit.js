@@ -66,7 +66,7 @@
       event.preventDefault();
       return openPalette();
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input,textarea,select,dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input,textarea,select,dialog[open]")) return;
     if (event.key === "?") return showKeys();
     if (event.key.length !== 1) return;
     clearTimeout(forget);
