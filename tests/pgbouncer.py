@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
+from backstay.testing import free_port
+
 PROGRAM = "usr/sbin/pgbouncer"
 SETTINGS = """
 [databases]
@@ -60,7 +62,7 @@ def program() -> Iterator[Program]:
 @contextmanager
 def pooler(bouncer: Program, url: str, *, size: int) -> Iterator[str]:
     """Run a pooler with so few sessions before a server; gives the URL of the same database through it."""
-    parts, own_port = urlsplit(url), _free_port()
+    parts, own_port = urlsplit(url), free_port()
     server = {"host": parts.hostname, "port": parts.port, "user": parts.username}
     # It refuses to run as root.
     user = {"user": "nobody"} if os.geteuid() == 0 else {}
@@ -101,12 +103,6 @@ def _folder_for_all() -> Iterator[Path]:
     with TemporaryDirectory(prefix="backstay-pooler-") as name:
         Path(name).chmod(0o777)
         yield Path(name)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

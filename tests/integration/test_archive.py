@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from socket import create_connection, socket
+from socket import create_connection
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from backstay.cli.commands import backstay
 from backstay.client.archive.places import open_place
 from backstay.errors import ArchiveFailed, InvalidSettings
 from backstay.records import JobFilter
+from backstay.testing import free_port
 
 KEYS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_EC2_METADATA_DISABLED": "true"}
 
@@ -29,9 +30,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_EC2
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
     """A server of the test's own that speaks S3."""
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
         stdout=subprocess.DEVNULL,

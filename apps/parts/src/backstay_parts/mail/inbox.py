@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
 
-from backstay_parts.servers.process import ServerProcess, free_port
+from backstay.testing import free_port
+from backstay_parts.servers.process import ServerProcess
 
 _POLL_SECONDS = 0.05
 

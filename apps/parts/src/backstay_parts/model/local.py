@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 
-from backstay_parts.servers.process import ServerProcess, answers_http, free_port
+from backstay.testing import free_port
+from backstay_parts.servers.process import ServerProcess, answers_http
 
 
 class ModelServer(ServerProcess):

@@ -6,8 +6,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from backstay.testing import free_port
 from backstay_parts.optional import MissingPart
-from backstay_parts.servers.process import ServerProcess, answers_http, free_port
+from backstay_parts.servers.process import ServerProcess, answers_http
 
 
 class MotoServer(ServerProcess):

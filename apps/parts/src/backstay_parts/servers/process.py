@@ -23,14 +23,6 @@ class ServerDidNotStart(RuntimeError):
     """A private server ended early or was not ready in time; the message ends with its last output."""
 
 
-def free_port() -> int:
-    """A port of the loopback address that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class ServerProcess:
     """A program of our own on the loopback address; it ends when this process ends, however that happens.
 

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import httpx
 
-from backstay_parts.servers.process import ServerProcess, answers_http, free_port
+from backstay.testing import free_port
+from backstay_parts.servers.process import ServerProcess, answers_http
 from backstay_parts.storage.contract import (
     ObjectInfo,
     ObjectNotFound,

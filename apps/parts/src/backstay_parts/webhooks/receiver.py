@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from backstay_parts.servers.process import ServerProcess, answers_http, free_port
+from backstay.testing import free_port
+from backstay_parts.servers.process import ServerProcess, answers_http
 
 _POLL_SECONDS = 0.05
 
