@@ -40,7 +40,7 @@ $(addprefix demo-,$(DEMOS)): demo-%: $(VENV)/.installed-%
 	@$(BIN)/backstay-$* demo $(ARGS)
 
 # Two tests at a time. More would not help: many tests start processes and servers of their own.
-# A worker that dies ends the run: a new one in its place is sometimes given nothing to do, and waits for ever.
+# A worker that dies ends the run: a new one in its place is sometimes given nothing to do, and waits forever.
 # Their order is drawn by the source, as the slices of the proofs are: what ran before a merge is what the gate runs.
 PYTEST = $(BIN)/python -m pytest -q -n 2 --max-worker-restart 0 --durations=30 --durations-min=2 -m "not prove" \
 	--randomly-seed $(ORDER) --hypothesis-seed $(ORDER)

@@ -24,7 +24,7 @@ TIDYING_SECONDS = 120
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """End the process, and tell where it stood, when a test hangs for good: no run may wait for ever.
+    """End the process, and tell where it stood, when a test hangs for good: no run may wait forever.
 
     Its alarm rings once, and what it interrupts may wait again, for a thread or a task that never ends.
     """

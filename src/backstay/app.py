@@ -48,7 +48,7 @@ from backstay.client.sync import SyncClient
 from backstay.client.sync_loop import SyncLoop
 from backstay.client.waiting import Waiter
 from backstay.client.workers import Workers
-from backstay.composition.loop_resources import Also, Noun, Open, Opening, leave_to_parent, started_or_ended
+from backstay.composition.loop_resources import Opening, PerLoop, Resources, leave_to_parent, started_or_ended
 from backstay.composition.service_nouns import ServiceNouns
 from backstay.context import Context
 from backstay.handle import JobHandle
@@ -80,6 +80,7 @@ from backstay.settings.sources import read_settings
 
 if TYPE_CHECKING:
     from backstay.composition.connect import Connections
+    from backstay.composition.loop_resources import Also
     from backstay.composition.worker_options import WorkerFields
     from backstay.worker.run.local_backend import Completions
     from backstay.worker.worker import Worker
@@ -94,35 +95,35 @@ class Backstay(ServiceNouns):
     each process and event loop its own.
     """
 
-    _enqueuer = Noun[Enqueuer]()
-    _waiter = Noun[Waiter]()
-    jobs = Noun[Jobs]()
+    _enqueuer = PerLoop[Enqueuer]()
+    _waiter = PerLoop[Waiter]()
+    jobs = PerLoop[Jobs]()
     """Enqueue, find, cancel and await jobs."""
-    dead_letters = Noun[DeadLetters]()
+    dead_letters = PerLoop[DeadLetters]()
     """Look at dead jobs, retry or resolve them."""
-    queues = Noun[Queues]()
+    queues = PerLoop[Queues]()
     """Pause and resume queues and kinds."""
-    workers = Noun[Workers]()
+    workers = PerLoop[Workers]()
     """See which workers live and what they know."""
-    doctor = Noun[Doctor]()
+    doctor = PerLoop[Doctor]()
     """Find what is wrong, and why a job does not run."""
-    overrides = Noun[Overrides]()
+    overrides = PerLoop[Overrides]()
     """Change numbers of queues and kinds while everything runs."""
-    limits = Noun[Limits]()
+    limits = PerLoop[Limits]()
     """See and change how many jobs run at the same time and start in a while."""
-    promoted = Noun[PromotedFields]()
+    promoted = PerLoop[PromotedFields]()
     """Make, check and fill the columns of promoted fields."""
-    flows = Noun[Flows]()
+    flows = PerLoop[Flows]()
     """See how far flows are, cancel the rest of one, run a part again."""
-    signals = Noun[Signals]()
+    signals = PerLoop[Signals]()
     """Send jobs what they wait for, and see what they have received."""
-    schedules = Noun[Schedules]()
+    schedules = PerLoop[Schedules]()
     """Create, change, pause and run schedules, and see what became of their fires."""
-    locks = Noun[Locks]()
+    locks = PerLoop[Locks]()
     """Take, release and look at locks."""
-    quotas = Noun[Quotas]()
+    quotas = PerLoop[Quotas]()
     """Say how many jobs of a tenant may wait."""
-    audit = Noun[Audit]()
+    audit = PerLoop[Audit]()
     """See who did what, when and why."""
 
     def __init__(
@@ -144,7 +145,7 @@ class Backstay(ServiceNouns):
         self._env, self._emit, self._code_schedules = env, emit, CodeSchedules(self._builder, env)
         self._clock: Callable[[], datetime] | None = None
         self._also: Also | None = None
-        self._open: MutableMapping[asyncio.AbstractEventLoop, Open] = weakref.WeakKeyDictionary()
+        self._open: MutableMapping[asyncio.AbstractEventLoop, Resources] = weakref.WeakKeyDictionary()
         self._pid = os.getpid()
         self._sync_loop = SyncLoop(self.close)
         self.sync = SyncClient(self, self._sync_loop)
@@ -356,7 +357,7 @@ class Backstay(ServiceNouns):
     def __repr__(self) -> str:
         return f"<Backstay {hide_password(self.url)}, {len(self._registry)} kinds>"
 
-    def _here(self) -> Open:
+    def _here(self) -> Resources:
         """What the running event loop has open."""
         if self._pid != os.getpid():
             leave_to_parent(self._open)
@@ -374,19 +375,18 @@ class Backstay(ServiceNouns):
 
     def _handle(self, spec: HandlerSpec, job_id: object) -> JobHandle[Any]:
         """A handle for a job that is stored already; use the handler's own `handle`."""
-        return JobHandle(
-            to_id(job_id), spec.kind, False, spec.result_reader, AppLookup(self, lambda: self._sync_loop)
-        )
+        lookup = AppLookup(self, lambda: self._sync_loop)
+        return JobHandle(to_id(job_id), spec.kind, False, spec.result_reader, lookup)
 
     def _connect(self) -> Connections:
-        from backstay.composition.connect import Beside, open_connections  # only where work begins
+        from backstay.composition.connect import OtherServers, open_connections  # only where work begins
 
-        beside = Beside.of(self.settings, self._registry)
+        beside = OtherServers.of(self.settings, self._registry)
         return open_connections(
             self.url, env=self._env, clock=self._clock, own=self.migrations, beside=beside
         )
 
-    def _make(self) -> Open:
+    def _make(self) -> Resources:
         loop = asyncio.get_running_loop()
         opening = Opening(
             registry=self._registry,

@@ -9,7 +9,7 @@ from contextvars import ContextVar, Token
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar, cast, overload
 
-from backstay.attempt.backend import Desk, NoDesk
+from backstay.attempt.backend import AttemptBackend, NoBackend
 from backstay.attempt.locks import Locking
 from backstay.attempt.phases import Phase
 from backstay.attempt.transaction import Transacting
@@ -25,7 +25,7 @@ from backstay.settings.job_logs import job_log
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
-    from backstay.attempt.signal_waits import Mailbox
+    from backstay.attempt.signal_waits import SignalWaits
     from backstay.attempt.steps import StepBook
 
 P = ParamSpec("P")
@@ -41,11 +41,11 @@ class Context:
     __backstay_context__: ClassVar[bool] = True
 
     __slots__ = (
+        "_backend",
         "_book",
-        "_desk",
         "_log",
-        "_mailbox",
         "_now",
+        "_signal_waits",
         "attempt",
         "correlation_id",
         "created_by",
@@ -64,9 +64,9 @@ class Context:
         "worker_id",
     )
     _book: StepBook
-    _desk: Desk
+    _backend: AttemptBackend
     _log: BoundLogger
-    _mailbox: Mailbox
+    _signal_waits: SignalWaits
     _now: datetime
 
     def __init__(
@@ -88,7 +88,7 @@ class Context:
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         timeout: timedelta = timedelta(hours=1),
-        desk: Desk | None = None,
+        backend: AttemptBackend | None = None,
     ) -> None:
         self.job_id, self.kind, self.queue = job_id, kind, queue
         self.attempt, self.max_attempts, self.run = attempt, max_attempts, run
@@ -96,7 +96,7 @@ class Context:
         self.lease_epoch, self.home, self.worker_id = lease_epoch, home, worker_id
         self.created_by, self.tags, self.metadata = created_by, tuple(tags), dict(metadata or {})
         self.timeout = timeout
-        self._desk = desk or NoDesk()
+        self._backend = backend or NoBackend()
 
     @property
     def idempotency_key(self) -> str:
@@ -106,7 +106,7 @@ class Context:
     @property
     def time_left(self) -> timedelta:
         """How much is left of this run's time limit, never less than nothing; see also `deadline`, the whole job's."""
-        return max(self.timeout - timedelta(seconds=self._desk.elapsed()), timedelta())
+        return max(self.timeout - timedelta(seconds=self._backend.elapsed()), timedelta())
 
     @property
     def now(self) -> datetime:
@@ -135,7 +135,7 @@ class Context:
 
         It also raises, LeaseUncertain, when the lease could not be renewed for so long that it may be lost soon.
         """
-        self._desk.ensure_lease()
+        self._backend.ensure_lease()
 
     def progress(self, current: float, total: float | None = None, message: str | None = None) -> None:
         """Show how far the job has come; call it as often as you like.
@@ -146,7 +146,7 @@ class Context:
         if total is not None:
             _check_progress_number("total", total, least=math.nextafter(0, 1))
         text = None if message is None else safe_text(str(message), max_bytes=MAX_MESSAGE_BYTES)
-        self._desk.tell(Progress(current, total, text))
+        self._backend.tell(Progress(current, total, text))
 
     def note(self, **facts: Any) -> None:
         """Remember facts that belong to the error, if this attempt fails: `ctx.note(page=7, provider="eu-2")`.
@@ -154,14 +154,14 @@ class Context:
         They are kept in the job's error, its attempts and dead letters, and in events, without what looks like a
         secret; the newest of each name, 8 KiB in all. An exception may bring facts of its own, as its `details`.
         """
-        self._desk.note(kept_facts(facts))
+        self._backend.note(kept_facts(facts))
 
     def note_partial(self, result: object) -> None:
         """Remember what was reached so far, to be kept with the error if this attempt fails; the newest counts.
 
         Raises InvalidPayload for what JSON cannot hold, and for more than 64 KiB.
         """
-        self._desk.note_partial(codec.encode(result, limit_bytes=MAX_PARTIAL_BYTES, what="partial result"))
+        self._backend.note_partial(codec.encode(result, limit_bytes=MAX_PARTIAL_BYTES, what="partial result"))
 
     @overload
     def step(
@@ -220,7 +220,7 @@ class Context:
         another type.
         """
         if _loop_runs():
-            return self._mailbox.wait_for(name, timeout, type)
+            return self._signal_waits.wait_for(name, timeout, type)
         raise InvalidSignal(
             name, "no event loop runs here: use 'ctx.wait_for_sync(…)' in a handler that is not async"
         )
@@ -235,7 +235,7 @@ class Context:
         """Do what `wait_for` does in a handler that is not async; its thread is free while the job waits."""
         if _loop_runs():
             raise SyncOnLoop("ctx.wait_for_sync")
-        return self._mailbox.wait_for_sync(name, timeout, type)
+        return self._signal_waits.wait_for_sync(name, timeout, type)
 
     def transaction(
         self, session: object = None, *, role: str | None = None, claims: Mapping[str, Any] | None = None
@@ -253,7 +253,7 @@ class Context:
         TransactionTooLong on SQLite when the block takes too long, OutcomeUnknown when the connection broke and the
         outcome could not be learnt.
         """
-        return Transacting(self._desk, session, self.job_id, DatabaseRole.of(role, claims))
+        return Transacting(self._backend, session, self.job_id, DatabaseRole.of(role, claims))
 
     def lock(self, lock_id: str, ttl: Duration, *, keep: bool = False) -> Locking:
         """Hold a lock while a block lasts: `async with ctx.lock("poll", ttl="10m")`, or `with` where nothing is async.
@@ -262,7 +262,7 @@ class Context:
         lock runs out. Raises LockTaken if somebody else holds it: let through, the job looks again later, and no
         attempt is spent. A later attempt of the same job gets the lock that an earlier one left behind.
         """
-        return Locking(self._desk, self.log, lock_id, ttl, keep=keep)
+        return Locking(self._backend, self.log, lock_id, ttl, keep=keep)
 
     def phase(self, name: str, timeout: Duration) -> Phase:
         """Give a part of the work a time limit of its own: `async with ctx.phase("ocr", "2m"): …`.
@@ -270,7 +270,7 @@ class Context:
         When it is over, TimeoutError is raised there, which a handler may catch; let through, it fails the attempt as
         any timeout does. Whatever goes wrong inside is told with the phase's name, in the error's details.
         """
-        return Phase(self._desk, name, timeout)
+        return Phase(self._backend, name, timeout)
 
     def failed_in(self, error: BaseException) -> str | None:
         """The step out of which this error came; None if no step did."""
@@ -282,13 +282,13 @@ class Context:
             case "_book":
                 from backstay.attempt.steps import StepBook
 
-                self._book = StepBook(self._desk, is_first_run=self.run == 1)
-            case "_mailbox":
-                from backstay.attempt.signal_waits import Mailbox
+                self._book = StepBook(self._backend, is_first_run=self.run == 1)
+            case "_signal_waits":
+                from backstay.attempt.signal_waits import SignalWaits
 
-                self._mailbox = Mailbox(self._desk, running_step=lambda: self._book.running)
+                self._signal_waits = SignalWaits(self._backend, running_step=lambda: self._book.running)
             case "_now":
-                self._now = self._desk.now()
+                self._now = self._backend.now()
             case "_log":
                 facts = {"job_id": str(self.job_id), "kind": self.kind, "queue": self.queue}
                 if self.tenant:

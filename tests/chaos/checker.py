@@ -241,7 +241,7 @@ def who_leaves_holds_nothing(evidence: Evidence) -> Iterator[str]:
 
 
 def only_poison_is_condemned(evidence: Evidence) -> Iterator[str]:
-    """Who shares a worker with a job that kills it does not die with it; the culprit itself does not go on for ever.
+    """Who shares a worker with a job that kills it does not die with it; the culprit itself does not go on forever.
 
     We kill workers too, and a poisonous job is not suspected before it has killed twice. A job that is alone under
     suspicion each time is condemned, as nobody could know better: the crashes that count are its last ones, and none

@@ -570,7 +570,7 @@ READING = (
     ),
     Operation("kinds.all", nothing, lambda s, _: s.stores.kinds.all()),
     Operation("workers.all", registered, lambda s, _: s.stores.workers.all()),
-    Operation("workers.vicinity", registered, lambda s, _: s.stores.workers.vicinity("w")),
+    Operation("workers.vicinity", registered, lambda s, _: s.stores.workers.tick_info("w")),
     Operation("queues.pauses", paused, lambda s, _: s.stores.queues.pauses()),
     Operation("audit.of_job", dead_job, lambda s, job: s.stores.audit.of_job(job)),
     Operation("insights.waiting", stored(), lambda s, _: s.stores.insights.waiting()),

@@ -12,7 +12,7 @@ from backstay.testing.contract.support import SECOND, Store, new_worker
 
 async def tick(store: Store, worker: str) -> list[str]:
     seen = await store.stores.workers.tick(worker, vitals=Vitals(), lease=SECOND, overrun=SECOND)
-    return [neighbour.id for neighbour in seen.vicinity.neighbours]
+    return [neighbour.id for neighbour in seen.tick_info.neighbours]
 
 
 async def test_neighbours_are_the_living_workers_of_the_same_start_of_the_same_machine(store: Store) -> None:
@@ -35,7 +35,7 @@ async def test_looking_around_tells_the_same_as_a_tick_and_is_no_sign_of_life(st
     await store.stores.kinds.add_routes([("mail", "report")])
     store.clock.advance(SECOND)
 
-    near = await store.stores.workers.vicinity("me")
+    near = await store.stores.workers.tick_info("me")
 
     assert [neighbour.id for neighbour in near.neighbours] == ["beside me"]
     assert near.routes == {("mail", "report")}
@@ -71,10 +71,10 @@ async def test_company_is_who_takes_jobs_of_the_same_kinds_and_queues_on_any_mac
 ) -> None:
     workers = store.stores.workers
     await workers.register(new_worker("me", kinds=("report", "scan"), queues=("default", "night")))
-    assert not (await workers.vicinity("me")).has_company
+    assert not (await workers.tick_info("me")).has_company
 
     await workers.register(new_worker("other", **other))
-    assert (await workers.vicinity("me")).has_company is has_company
+    assert (await workers.tick_info("me")).has_company is has_company
 
     await workers.retire("other", state="stopping")
-    assert not (await workers.vicinity("me")).has_company
+    assert not (await workers.tick_info("me")).has_company

@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from backstay.client.decider import StoredDecider
-from backstay.client.effective_policy import Numbers
+from backstay.client.effective_policy import EffectivePolicies
 from backstay.client.enqueue.building import Builder
 from backstay.maintenance.figure_writer import FigureWriter
 from backstay.maintenance.rescuer import Rescuer
 from backstay.model.events import silent
 from backstay.model.policy.profile import Profile
-from backstay.model.records import Look
+from backstay.model.records import MaintenanceLook
 from backstay.model.states import State
 from backstay.runtime.env import Env
 from backstay.testing.contract.support import HOUR, LEASE, SECOND, Store
@@ -50,7 +50,7 @@ def rescuer(store: Store, watch: Watch) -> Rescuer:
     env = Env(monotonic=lambda: watch.seconds, random=lambda: 0.5)
     return Rescuer(
         store.stores.claims,
-        StoredDecider(store.stores.kinds, Numbers(Builder(Profile(name="test"), env), silent), env),
+        StoredDecider(store.stores.kinds, EffectivePolicies(Builder(Profile(name="test"), env), silent), env),
         reconnections=lambda: watch.reconnections,
         lease=lambda: LEASE,
         figures=FigureWriter(store.stores.figures, list, emit=silent),
@@ -60,8 +60,8 @@ def rescuer(store: Store, watch: Watch) -> Rescuer:
     )
 
 
-def look(store: Store) -> Look:
-    return Look(
+def look(store: Store) -> MaintenanceLook:
+    return MaintenanceLook(
         now=store.now(),
         started_at=store.now() - LONG_AGO,
         due_in=None,

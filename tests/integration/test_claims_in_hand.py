@@ -13,7 +13,7 @@ import pytest
 
 from backstay import Backstay, Context
 from backstay.client.decider import Decider
-from backstay.client.effective_policy import Numbers
+from backstay.client.effective_policy import EffectivePolicies
 from backstay.composition.connect import open_database, stores_on
 from backstay.model.classify import ErrorRules
 from backstay.model.job import Claim, NewStep, Progress
@@ -28,7 +28,7 @@ from backstay.worker.batches import take_batch
 from backstay.worker.heartbeat import Heartbeat
 from backstay.worker.run.local_backend import Services
 from backstay.worker.run.runner import Runner
-from backstay.worker.step_writer import Notebook
+from backstay.worker.step_writer import StepWriter
 
 app = Backstay("sqlite://:memory:")
 
@@ -58,12 +58,12 @@ class Hand:
     slots: int = 4
 
     def __post_init__(self) -> None:
-        self.notebook = Notebook(emit=self.emit, env=Env())
+        self.step_writer = StepWriter(emit=self.emit, env=Env())
         services = Services(
-            notebook=self.notebook,
+            step_writer=self.step_writer,
             completions=lambda: pytest.fail("no handler here opens a transaction"),
             transaction_limit=lambda _: timedelta(seconds=2),
-            decider=Decider(app._registry, Numbers(app._builder, self.emit), Env()),
+            decider=Decider(app._registry, EffectivePolicies(app._builder, self.emit), Env()),
             rules=ErrorRules(),
             home="",
             result_limit=1000,
@@ -251,13 +251,13 @@ async def test_steps_and_progress_of_two_runs_are_told_apart(store: Store) -> No
     new = await hand.claimed_again(old)
     stores = store.stores
 
-    late = hand.notebook.save(old, NewStep("parse", 0, '"old"', 1))
-    saved = hand.notebook.save(new, NewStep("parse", 0, '"new"', 1))
-    hand.notebook.tell(new, Progress(current=2))
-    hand.notebook.tell(old, Progress(current=1))
-    writing = asyncio.create_task(hand.notebook.run(stores.steps, stores.progress, stores.signals))
+    late = hand.step_writer.save(old, NewStep("parse", 0, '"old"', 1))
+    saved = hand.step_writer.save(new, NewStep("parse", 0, '"new"', 1))
+    hand.step_writer.tell(new, Progress(current=2))
+    hand.step_writer.tell(old, Progress(current=1))
+    writing = asyncio.create_task(hand.step_writer.run(stores.steps, stores.progress, stores.signals))
     await until(lambda: late.done() and saved.done())
-    await hand.notebook.last_words([new])
+    await hand.step_writer.last_words([new])
     writing.cancel()
 
     assert "claim lost" in str(late.exception())

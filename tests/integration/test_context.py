@@ -24,7 +24,7 @@ from backstay.stores.database.migrate import migrate
 from backstay.testing import FrozenClock, Harness, PrivatePostgres, harness
 from backstay.testing.contract.support import Store
 from backstay.testing.database import IN_MEMORY
-from backstay.worker.run import local_backend as desk
+from backstay.worker.run import local_backend as backend
 
 told: list[tuple[str, dict[str, Any]]] = []
 did: list[str] = []
@@ -325,7 +325,7 @@ async def test_a_lease_is_relied_upon_until_it_was_not_renewed_for_long(
 ) -> None:
     assert await backstay.run_job(rely_on_the_lease) == 1
 
-    monkeypatch.setattr(desk, "UNCERTAIN_AFTER", 0)
+    monkeypatch.setattr(backend, "UNCERTAIN_AFTER", 0)
     with pytest.raises(LeaseUncertain, match="another worker may take the job"):
         await backstay.run_job(rely_on_the_lease)
 

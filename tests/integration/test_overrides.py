@@ -30,7 +30,7 @@ async def url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
 
 
 def shop(url: str, **numbers: Any) -> Backstay:
-    """One release of an application whose only job fails for ever."""
+    """One release of an application whose only job fails forever."""
     app = Backstay(url)
 
     @app.job(**{"max_attempts": 1, "backoff": Backoff.fixed("10ms"), **numbers})

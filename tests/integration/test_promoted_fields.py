@@ -130,7 +130,7 @@ async def clinic(empty_clinic: Clinic) -> Clinic:
     return empty_clinic
 
 
-Way = Callable[[Clinic, UUID], Awaitable[JobId]]
+Opener = Callable[[Clinic, UUID], Awaitable[JobId]]
 
 
 async def one(clinic: Clinic, patient: UUID) -> JobId:
@@ -200,7 +200,7 @@ async def with_other_arguments(clinic: Clinic, patient: UUID) -> JobId:
     )
 
 
-EVERYWHERE: list[Way] = [
+EVERYWHERE: list[Opener] = [
     one,
     together,
     many,
@@ -215,7 +215,7 @@ EVERYWHERE: list[Way] = [
 ]
 
 
-def in_transaction(driver: Driver) -> Way:
+def in_transaction(driver: Driver) -> Opener:
     async def way(clinic: Clinic, patient: UUID) -> JobId:
         async def body(tx: Any) -> JobId:
             bound = clinic.scan.options(tx=tx)
@@ -257,7 +257,7 @@ PATHS = [
     indirect=["empty_clinic"],
     ids=[f"{store}-{way.__name__}" for store, way in PATHS],
 )
-async def test_every_way_in_fills_promoted_fields_and_keeps_foreign_keys(clinic: Clinic, way: Way) -> None:
+async def test_every_way_in_fills_promoted_fields_and_keeps_foreign_keys(clinic: Clinic, way: Opener) -> None:
     """ENG-105, ENG-106, EXO-010: the columns equal the payload whoever stores the job, and foreign keys hold."""
     job_id = await way(clinic, ADA)
 

@@ -24,7 +24,7 @@ async def read(page: int = 1) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def desk(request: pytest.FixtureRequest) -> Iterator[Harness]:
+def backend(request: pytest.FixtureRequest) -> Iterator[Harness]:
     """The application on each of the databases."""
     url = "sqlite://:memory:"
     if request.param == "postgres":
@@ -40,11 +40,11 @@ async def ids(filters: JobFilter) -> list[object]:
     return [job.id for job in (await app.jobs.search(filters)).jobs]
 
 
-async def test_jobs_are_found_by_a_text_in_name_description_or_error(desk: Harness) -> None:
+async def test_jobs_are_found_by_a_text_in_name_description_or_error(backend: Harness) -> None:
     named = await read.options(name="The Atlas").enqueue(1)
     told = await read.options(description="a book of maps").enqueue(2)
     torn = await read.enqueue(13)
-    await desk.drain()
+    await backend.drain()
 
     assert await ids(JobFilter(text="atlas")) == [named.id]
     assert await ids(JobFilter(text="MAPS")) == [told.id]
@@ -53,13 +53,13 @@ async def test_jobs_are_found_by_a_text_in_name_description_or_error(desk: Harne
     assert await ids(JobFilter(text="1%torn")) == []
 
 
-async def test_jobs_are_found_by_when_they_ended(desk: Harness) -> None:
+async def test_jobs_are_found_by_when_they_ended(backend: Harness) -> None:
     first = await read.enqueue(1)
-    await desk.drain()
-    await desk.travel("1h")
-    half = desk.now
+    await backend.drain()
+    await backend.travel("1h")
+    half = backend.now
     last = await read.enqueue(2)
-    await desk.drain()
+    await backend.drain()
     waits = await read.options(delay="1d").enqueue(3)
 
     assert await ids(JobFilter(finished_to=half)) == [first.id]
@@ -67,7 +67,7 @@ async def test_jobs_are_found_by_when_they_ended(desk: Harness) -> None:
     assert waits.id not in await ids(JobFilter(finished_from=half))
 
 
-async def test_the_oldest_can_come_first_page_by_page(desk: Harness) -> None:
+async def test_the_oldest_can_come_first_page_by_page(backend: Harness) -> None:
     stored = [(await read.enqueue(page)).id for page in range(5)]
 
     filters = JobFilter(order="oldest", kind="read")
@@ -82,7 +82,7 @@ async def test_the_oldest_can_come_first_page_by_page(desk: Harness) -> None:
         await ids(JobFilter(order="oldest", promoted={"page": 1}))
 
 
-async def test_counts_tell_where_they_stopped_counting(desk: Harness) -> None:
+async def test_counts_tell_where_they_stopped_counting(backend: Harness) -> None:
     await read.enqueue_many([{"page": page} for page in range(7)])
     await read.options(delay="1h").enqueue(1)
     await read.options(tenant="north").enqueue(1)
@@ -91,7 +91,7 @@ async def test_counts_tell_where_they_stopped_counting(desk: Harness) -> None:
     exact = {one.state: (one.jobs, one.is_capped) for one in await app.jobs.counts()}
     capped = {one.state: (one.jobs, one.is_capped) for one in await jobs.counts(most=5)}
     of_tenant = {one.state: (one.jobs, one.is_capped) for one in await jobs.counts(tenant="north", most=5)}
-    await desk.drain()
+    await backend.drain()
     ended = {one.state: (one.jobs, one.is_capped) for one in await jobs.counts(most=5)}
 
     assert exact == {State.AVAILABLE: (8, False), State.SCHEDULED: (1, False)}
@@ -120,7 +120,7 @@ async def test_a_search_that_takes_too_long_says_what_would_help(postgres_server
     await reader.close()
 
 
-async def test_an_application_counts_what_is_its_own(desk: Harness) -> None:
+async def test_an_application_counts_what_is_its_own(backend: Harness) -> None:
     totals = [await app.metrics.count("pages", number) for number in (3, 1, 0)]
     await app.metrics.count("drifts")
 

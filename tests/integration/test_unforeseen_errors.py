@@ -10,13 +10,13 @@ from backstay import Backoff, Backstay, Context
 from backstay.worker.fetch.fetcher import Fetcher
 from backstay.worker.heartbeat import Heartbeat
 from backstay.worker.settler import Settler
-from backstay.worker.step_writer import Notebook
+from backstay.worker.step_writer import StepWriter
 
 PARTS = [
     ("fetcher", Fetcher, "_fetch_or_wait"),
     ("settler", Settler, "_write"),
     ("heartbeat", Heartbeat, "_renew_or_retry"),
-    ("steps", Notebook, "_until_answered"),
+    ("steps", StepWriter, "_until_answered"),
 ]
 
 

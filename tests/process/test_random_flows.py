@@ -1,4 +1,4 @@
-"""Random flows while workers are killed: every job ends as its picture says, none starts too early or waits for ever.
+"""Random flows while workers are killed: every job ends as its picture says, none starts too early or waits forever.
 
 What must become of each job is reckoned here, by rules of the test's own.
 """

@@ -263,7 +263,7 @@ class Scenario:
                 raise Violation("nothing invented", "nobody enqueued it", job)
             self._reckon_attempts(job, row)
             if row["state"] == "held" and job not in excused:
-                raise Violation("liveness", f"it waits for ever: {row['reason']}", job)
+                raise Violation("liveness", f"it waits forever: {row['reason']}", job)
             letters = self._count("dead_letters WHERE job_id = ? AND status IN ('new', 'investigating')", job)
             if (letters == 1) is not (row["state"] == "dead"):
                 raise Violation("dead letters", f"it is {row['state']}, and its open letters do not fit", job)

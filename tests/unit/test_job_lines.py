@@ -10,7 +10,7 @@ from backstay.model.job import Claim, JobId
 from backstay.runtime.env import SYSTEM
 from backstay.worker.job_lines import MOST, JobLines
 
-Told = list[tuple[str, dict[str, Any]]]
+ProgressMessage = list[tuple[str, dict[str, Any]]]
 
 
 def claim(number: int, tenant: str = "") -> Claim:
@@ -31,8 +31,8 @@ def claim(number: int, tenant: str = "") -> Claim:
     )
 
 
-def lines() -> tuple[JobLines, Told]:
-    told: Told = []
+def lines() -> tuple[JobLines, ProgressMessage]:
+    told: ProgressMessage = []
 
     def emit(event: str, /, **facts: Any) -> None:
         told.append((event, facts))

@@ -19,9 +19,16 @@ from backstay.model.outcome import (
     Waiting,
 )
 from backstay.model.signals import Wait
-from backstay.worker.process.protocol import Begun, Measured, Report, Unpacking, packed, refuse_unsayable
+from backstay.worker.process.protocol import (
+    BegunMessage,
+    Measured,
+    Report,
+    Unpacking,
+    packed,
+    refuse_unsayable,
+)
 
-BEGUN = Begun(cpu_before=0.25, peak_rss_mb=34)
+BEGUN = BegunMessage(cpu_before=0.25, peak_rss_mb=34)
 MEASURED = Measured(cpu_ms=12, peak_rss_mb=34)
 ERROR = ErrorInfo("ValueError", "naïve \\ud800 \n", "unknown", traceback="File …", code="E1", status=503)
 
@@ -82,6 +89,6 @@ def test_messages_are_put_together_from_pieces() -> None:
 
     for byte in packed(BEGUN) + packed(report):
         unpacking.add(bytes([byte]))
-        heard.append(unpacking.next(Report if any(heard) else Begun))
+        heard.append(unpacking.next(Report if any(heard) else BegunMessage))
 
     assert [message for message in heard if message is not None] == [BEGUN, report]

@@ -378,7 +378,7 @@ def test_every_settlement_makes_sense(
 
 @pytest.mark.parametrize("profile", ALL, ids=lambda profile: profile.name)
 def test_crashes_and_exceptions_alone_always_end(profile: Profile) -> None:
-    """ENG-038: a job whose worker keeps dying never stays running for ever."""
+    """ENG-038: a job whose worker keeps dying never stays running forever."""
     runs = list(life(resolve(profile.policy), lambda _: Crashed("w1")))
 
     assert runs[-1][1].state is State.DEAD

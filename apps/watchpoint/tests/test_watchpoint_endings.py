@@ -93,7 +93,7 @@ async def test_a_dead_job_that_is_retried_after_its_period_was_run_is_skipped(wo
 
 
 async def test_a_run_whose_job_is_gone_is_closed_by_the_next_run_of_the_task(jobs: Jobs) -> None:
-    """WPT-005: a run of another period does not stand as running for ever after its job died."""
+    """WPT-005: a run of another period does not stand as running forever after its job died."""
     task = task_named("trigger_digests")
     gone = await jobs.enqueue(task, trigger=Trigger.MANUAL, reference_time=NOW - DAY)
     await jobs.platform.app.jobs.cancel(gone.id)

@@ -1,4 +1,4 @@
-"""What a context needs of whoever runs the handler, so that a handler works the same wherever that is."""
+"""What a context needs of what runs the handler, so that a handler works the same wherever that is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from backstay.runtime.env import SYSTEM
 T = TypeVar("T")
 
 
-class Desk(Protocol):
+class AttemptBackend(Protocol):
     """Keeps what one attempt remembers and tells; every method may be called from any thread."""
 
     result_limit: int
@@ -110,7 +110,7 @@ class Desk(Protocol):
         ...
 
 
-class NoDesk:
+class NoBackend:
     """For a context that nobody runs, as a test may make one: steps are run, and nothing is kept."""
 
     result_limit = codec.MAX_BYTES

@@ -10,14 +10,14 @@ from backstay.errors import InvalidSettings
 from backstay.model.text.durations import Duration, duration
 
 if TYPE_CHECKING:
-    from backstay.attempt.backend import Desk
+    from backstay.attempt.backend import AttemptBackend
 
 
 class Phase:
     """Ends its block when the time is over; whatever goes wrong inside is told with the phase's name."""
 
-    def __init__(self, desk: Desk, name: str, timeout: Duration) -> None:
-        self._desk, self._name = desk, name
+    def __init__(self, backend: AttemptBackend, name: str, timeout: Duration) -> None:
+        self._backend, self._name = backend, name
         self._length = duration(timeout, field="timeout")
 
     async def __aenter__(self) -> None:
@@ -28,7 +28,7 @@ class Phase:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is not None:
-            self._desk.note({"phase": self._name})
+            self._backend.note({"phase": self._name})
         try:
             await self._limit.__aexit__(kind, error, traceback)
         except TimeoutError as over:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from backstay.attempt.backend import Desk
+from backstay.attempt.backend import AttemptBackend
 from backstay.errors import InvalidPayload, InvalidPolicy, InvalidSettings, InvalidSignal, SignalTimeout
 from backstay.handlers import codec
 from backstay.handlers.decoding_errors import problem_of
@@ -27,11 +27,11 @@ class Suspended(BaseException):
         self.wait = wait
 
 
-class Mailbox:
+class SignalWaits:
     """The waits of one run, counted by name, and what is known of the job's mail."""
 
-    def __init__(self, desk: Desk, *, running_step: Callable[[], str | None]) -> None:
-        self._desk, self._running_step = desk, running_step
+    def __init__(self, backend: AttemptBackend, *, running_step: Callable[[], str | None]) -> None:
+        self._backend, self._running_step = backend, running_step
         self._mail = Mail()
         self._waits: Counter[str] = Counter()
 
@@ -39,14 +39,14 @@ class Mailbox:
         """The payload of the signal, or the end of the run."""
         number, limit, decoder = self._begin(name, timeout, type_)
         if isinstance(answer(self._mail, name, number), NotYet):
-            self._mail = await asyncio.wrap_future(self._desk.mail())
+            self._mail = await asyncio.wrap_future(self._backend.mail())
         return self._answered(name, number, limit, decoder)
 
     def wait_for_sync(self, name: str, timeout: Duration | None, type_: Any) -> Any:
         """The same in a thread, blocking only for the look into the mailbox."""
         number, limit, decoder = self._begin(name, timeout, type_)
         if isinstance(answer(self._mail, name, number), NotYet):
-            self._mail = self._desk.mail().result()
+            self._mail = self._backend.mail().result()
         return self._answered(name, number, limit, decoder)
 
     def _begin(
@@ -58,7 +58,7 @@ class Mailbox:
             decoder = decoder_for(type_, "its payload")
         except (InvalidPayload, InvalidPolicy, InvalidSettings) as error:
             raise InvalidSignal(name, str(error)) from error
-        self._desk.refuse_waits(name)
+        self._backend.refuse_waits(name)
         if (step := self._running_step()) is not None:
             raise InvalidSignal(
                 name,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from backstay.attempt.backend import Desk
+from backstay.attempt.backend import AttemptBackend
 from backstay.errors import InvalidPayload, InvalidSettings, InvalidStep
 from backstay.handlers import codec
 from backstay.handlers.decoding_errors import problem_of
@@ -25,8 +25,8 @@ MOST_STEPS = 10_000
 class StepBook:
     """The steps of one run: which were begun, and what those that are done came to."""
 
-    def __init__(self, desk: Desk, *, is_first_run: bool) -> None:
-        self._desk = desk
+    def __init__(self, backend: AttemptBackend, *, is_first_run: bool) -> None:
+        self._backend = backend
         # A job that has never run before cannot have finished a step, so nobody has to be asked.
         self._results: Mapping[str, str | None] | None = {} if is_first_run else None
         self._begun: dict[str, int] = {}
@@ -43,17 +43,17 @@ class StepBook:
         position = self._begin(name)
         results = self._results
         if results is None:
-            results = self._results = await asyncio.wrap_future(self._desk.results())
+            results = self._results = await asyncio.wrap_future(self._backend.results())
         decoder = _decoder(name, function)
         if name in results:
             return _decoded(name, results[name], decoder)
-        started = self._desk.monotonic()
+        started = self._backend.monotonic()
         with self._at_work(name):
             value = function(*args, **kwargs)
             if inspect.isawaitable(value):
                 value = await value
         step = self._finished(name, position, value, started)
-        await asyncio.wrap_future(self._desk.save(step))
+        await asyncio.wrap_future(self._backend.save(step))
         return _decoded(name, step.result, decoder)
 
     def run_sync(
@@ -63,18 +63,18 @@ class StepBook:
         _check_function(name, function)
         position = self._begin(name)
         if self._results is None:
-            self._results = self._desk.results().result()
+            self._results = self._backend.results().result()
         decoder = _decoder(name, function)
         if name in self._results:
             return _decoded(name, self._results[name], decoder)
-        started = self._desk.monotonic()
+        started = self._backend.monotonic()
         with self._at_work(name):
             value = function(*args, **kwargs)
         if inspect.iscoroutine(value):
             value.close()
             raise InvalidStep(name, "its function is async: use 'await ctx.step(…)' in an async handler")
         step = self._finished(name, position, value, started)
-        self._desk.save(step).result()
+        self._backend.save(step).result()
         return _decoded(name, step.result, decoder)
 
     @property
@@ -98,7 +98,7 @@ class StepBook:
 
     def _begin(self, name: str) -> int:
         _check_name(name)
-        self._desk.refuse_steps(name)
+        self._backend.refuse_steps(name)
         if name in self._raised:
             self._raised.remove(name)
             return self._begun[name]
@@ -128,11 +128,11 @@ class StepBook:
             text = (
                 None
                 if value is None
-                else codec.encode(value, limit_bytes=self._desk.result_limit, what="result")
+                else codec.encode(value, limit_bytes=self._backend.result_limit, what="result")
             )
         except InvalidPayload as error:
             raise InvalidStep(name, f"it cannot be remembered: {error}") from error
-        return NewStep(name, position, text, round((self._desk.monotonic() - started) * 1000))
+        return NewStep(name, position, text, round((self._backend.monotonic() - started) * 1000))
 
 
 def _check_name(name: object) -> None:

@@ -16,7 +16,7 @@ from backstay.model.settlement import Settlement
 from backstay.model.text.durations import Duration
 
 if TYPE_CHECKING:
-    from backstay.attempt.backend import Desk
+    from backstay.attempt.backend import AttemptBackend
 
 T = TypeVar("T")
 
@@ -84,8 +84,8 @@ def is_open_here() -> bool:
 class Verdict:
     """How the job is to end when its transaction is left: completed, unless something else was said, once."""
 
-    def __init__(self, desk: Desk, job_id: object) -> None:
-        self._desk, self._job_id = desk, job_id
+    def __init__(self, backend: AttemptBackend, job_id: object) -> None:
+        self._backend, self._job_id = backend, job_id
         self._result: str | None = None
         self._said: Outcome | None = None
 
@@ -97,7 +97,7 @@ class Verdict:
     def result(self, value: object) -> None:
         """Completed, with this result."""
         self._refuse_second()
-        limit = self._desk.result_limit
+        limit = self._backend.result_limit
         self._result = None if value is None else codec.encode(value, limit_bytes=limit, what="result")
 
     def raised(self, error: Exception) -> None:
@@ -107,7 +107,7 @@ class Verdict:
                 f"tx.fail takes an exception, not {type(error).__name__}: tx.fail(ValueError('…'))"
             )
         self._refuse_second()
-        self._said = self._desk.outcome_of(error)
+        self._said = self._backend.outcome_of(error)
 
     def _refuse_second(self) -> None:
         if self._said is not None:
@@ -184,18 +184,20 @@ class SyncTransaction:
 class Transacting:
     """Opens the transaction where it is entered, and ends the job where it is left without an error."""
 
-    def __init__(self, desk: Desk, given: object, job_id: object, role: DatabaseRole | None = None) -> None:
-        self._desk, self._given, self._role = desk, given, role
-        self._verdict = Verdict(desk, job_id)
+    def __init__(
+        self, backend: AttemptBackend, given: object, job_id: object, role: DatabaseRole | None = None
+    ) -> None:
+        self._backend, self._given, self._role = backend, given, role
+        self._verdict = Verdict(backend, job_id)
         self._here: OpenTransaction | None = None
         self._token: Token[OpenTransaction | None] | None = None
 
     async def __aenter__(self) -> Transaction:
-        self._ending = self._desk.transact(self._given, is_sync=False, role=self._role)
+        self._ending = self._backend.transact(self._given, is_sync=False, role=self._role)
         try:
             await self._ending.begin()
         except BaseException:
-            self._desk.transaction_is_over()
+            self._backend.transaction_is_over()
             raise
         self._enter()
         return Transaction(self._ending, self._verdict)
@@ -209,11 +211,11 @@ class Transacting:
     def __enter__(self) -> SyncTransaction:
         if asyncio._get_running_loop() is not None:
             raise SyncOnLoop("'with ctx.transaction()'")
-        self._ending = self._desk.transact(self._given, is_sync=True, role=self._role)
+        self._ending = self._backend.transact(self._given, is_sync=True, role=self._role)
         try:
             finished(self._ending.begin())
         except BaseException:
-            self._desk.transaction_is_over()
+            self._backend.transaction_is_over()
             raise
         self._enter()
         return SyncTransaction(self._ending, self._verdict)
@@ -240,12 +242,12 @@ class Transacting:
                 await self._ending.abandon()
             else:
                 # Also where its process is told to end: what is committed must be known to be.
-                with self._desk.undisturbed():
+                with self._backend.undisturbed():
                     outcome = self._verdict.outcome
-                    await self._ending.finish(self._desk.decide(outcome))
-                    self._desk.settled(outcome)
+                    await self._ending.finish(self._backend.decide(outcome))
+                    self._backend.settled(outcome)
         finally:
-            self._desk.transaction_is_over()
+            self._backend.transaction_is_over()
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:

@@ -14,9 +14,9 @@ ByOption = Annotated[
     str | None,
     typer.Option("--by", metavar="NAME", help="Who acts, for the history; otherwise the user name."),
 ]
-ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for whoever looks later.")]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who look later.")]
 MaybeReasonOption = Annotated[
-    str | None, typer.Option("--reason", metavar="TEXT", help="Why, for whoever looks later.")
+    str | None, typer.Option("--reason", metavar="TEXT", help="Why, for those who look later.")
 ]
 JobArgument = Annotated[str, typer.Argument(metavar="ID", help="The job's id.", show_default=False)]
 RunAtOption = Annotated[

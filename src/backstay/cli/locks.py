@@ -52,7 +52,7 @@ def break_(
     by: ByOption = None,
     tenant: TenantOption = None,
 ) -> None:
-    """Take a lock away from whoever holds it; the holder is not stopped by this."""
+    """Take a lock away from its holder; the holder is not stopped by this."""
     was_held = session.run(
         lambda app: app.locks.break_lock(lock, reason=reason, by=actor(by), tenant=tenant or "")
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
+class SuperviseOptions:
     """What was asked of the supervisor."""
 
     processes: int | None = None
@@ -29,10 +29,10 @@ class Wishes:
     health: Path | None = None
 
 
-NO_WISHES = Wishes()
+NO_WISHES = SuperviseOptions()
 
 
-def supervise(chosen: Chosen, wishes: Wishes) -> int:
+def supervise(chosen: Chosen, wishes: SuperviseOptions) -> int:
     """Keep such workers running until a signal comes; returns the exit code."""
     import asyncio
 

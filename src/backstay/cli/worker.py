@@ -10,7 +10,7 @@ import typer
 
 from backstay.cli.options import command
 from backstay.cli.session import Session
-from backstay.cli.supervise import NO_WISHES, Wishes, supervise
+from backstay.cli.supervise import NO_WISHES, SuperviseOptions, supervise
 from backstay.cli.working import Chosen, LogFormat, LogLevel, become
 
 ApplicationArgument = Annotated[
@@ -117,7 +117,7 @@ def worker(
         migrate=migrate,
         until_empty=until_empty,
     )
-    wishes = Wishes(processes=processes, max_jobs=max_jobs, max_memory=max_memory, health=health)
+    wishes = SuperviseOptions(processes=processes, max_jobs=max_jobs, max_memory=max_memory, health=health)
     if wishes == NO_WISHES:
         become(chosen)
     raise typer.Exit(supervise(chosen, wishes))

@@ -104,10 +104,10 @@ def main() -> None:
 
 def work(session: Session, chosen: Chosen) -> None:
     """Claim and run jobs until a signal comes."""
-    from backstay.worker.supervisor_link import Tether
+    from backstay.worker.supervisor_link import SupervisorLink
 
     # Before the application is imported, which may take long: its starter may be gone by then.
-    tether = Tether(int(chosen.supervised.partition(":")[0])) if chosen.supervised else None
+    supervisor_link = SupervisorLink(int(chosen.supervised.partition(":")[0])) if chosen.supervised else None
     app = session.application(chosen.application)
     made = app.worker(
         queues=names(chosen.queues),
@@ -125,13 +125,13 @@ def work(session: Session, chosen: Chosen) -> None:
     if chosen.migrate:
         session.run(lambda app: app.migrate(), app=app)
     _introduce(made, app, chosen)
-    if tether is not None:
-        tether.hold(made, app.url)
+    if supervisor_link is not None:
+        supervisor_link.hold(made, app.url)
 
     async def run_and_leave() -> None:
         await made.run()
         if made.running:
-            # A handler that will not end would keep the event loop, and so the process, for ever.
+            # A handler that will not end would keep the event loop, and so the process, forever.
             await app.close()
             for stream in (sys.stdout, sys.stderr):
                 with suppress(OSError, ValueError):

@@ -73,7 +73,7 @@ class Alerts:
         return await self._enqueuer.stores.service.alerts.newest(limit=min(max(limit, 1), MOST_LISTED))
 
     async def to_announce(self) -> list[Alert]:
-        """The alerts that hold and that nobody was told of, but for muted ones; for whoever tells people."""
+        """The alerts that hold and that nobody was told of, but for muted ones; for what notifies people."""
         return await self._enqueuer.stores.service.alerts.to_announce()
 
     async def announced(self, alert_id: UUID) -> None:

@@ -31,5 +31,5 @@ def who(by: str) -> str:
 def why(reason: str) -> str:
     """A reason that says something."""
     if not reason.strip():
-        raise InvalidJob("a reason is needed: say why, for whoever looks at this job later")
+        raise InvalidJob("a reason is needed: say why, for those who look at this job later")
     return reason

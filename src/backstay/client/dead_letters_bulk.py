@@ -25,7 +25,7 @@ async def in_chunks(
 ) -> BulkDecision:
     """Decide about what is open now, oldest first; each chunk is a transaction of its own.
 
-    What dies meanwhile is left alone, so that a job that dies again at once is not run for ever.
+    What dies meanwhile is left alone, so that a job that dies again at once is not run forever.
     """
     size = _chunk(pace)
     until = await died_until(stores, filters)

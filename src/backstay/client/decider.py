@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from backstay.client.effective_policy import Numbers
+from backstay.client.effective_policy import EffectivePolicies
 from backstay.errors import InvalidPolicy
 from backstay.handlers.registry import Registry
 from backstay.model.job import Claim
@@ -21,7 +21,7 @@ POLICIES_READ_EVERY = 30.0
 class Decider:
     """For a worker, which has the handlers: their policies as operators have changed them."""
 
-    def __init__(self, registry: Registry, numbers: Numbers, env: Env) -> None:
+    def __init__(self, registry: Registry, numbers: EffectivePolicies, env: Env) -> None:
         self._registry, self._numbers, self._env = registry, numbers, env
 
     def decide(self, claim: Claim, outcome: Outcome) -> Settlement:
@@ -33,7 +33,7 @@ class Decider:
 class StoredDecider:
     """For a process that may not have the handler: the policies that workers declared in the database."""
 
-    def __init__(self, kinds: Kinds, numbers: Numbers, env: Env) -> None:
+    def __init__(self, kinds: Kinds, numbers: EffectivePolicies, env: Env) -> None:
         self._kinds, self._numbers, self._env = kinds, numbers, env
         self._policies: dict[str, Policy] = {}
         self._read_at = float("-inf")

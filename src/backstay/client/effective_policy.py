@@ -43,7 +43,7 @@ def _layer(overrides: Sequence[Override], scope: str, name: str) -> PolicyChange
     )
 
 
-class Numbers:
+class EffectivePolicies:
     """Policies by kind and queue; resolved once, and again when an operator changes something."""
 
     def __init__(self, builder: Builder, emit: Emit) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar, cast
 from uuid import UUID
 
-from backstay.client.time_left import Left
+from backstay.client.time_left import TimeLeft
 from backstay.context import Context
 from backstay.errors import InvalidFlow
 from backstay.handle import JobHandle
@@ -124,12 +124,12 @@ class FlowHandle:
         Raises JobDead or JobCancelled for the first that did not complete, a branch that was not taken included, and
         ResultTimeout when all of it takes longer than `timeout` (a float is seconds).
         """
-        left = Left(timeout, self._monotonic)
+        left = TimeLeft(timeout, self._monotonic)
         return tuple([await job.result(left()) for job in self.jobs])
 
     def result_sync(self, timeout: timedelta | float | None = None) -> tuple[Any, ...]:
         """Do what `result` does, blocking."""
-        left = Left(timeout, self._monotonic)
+        left = TimeLeft(timeout, self._monotonic)
         return tuple([job.result_sync(left()) for job in self.jobs])
 
 

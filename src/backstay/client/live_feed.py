@@ -39,7 +39,7 @@ class Subscription:
     def __init__(self, topic: str) -> None:
         self.topic = topic
         self._waiting: deque[Change | Notice] = deque()
-        self._bell = asyncio.Event()
+        self._wake_event = asyncio.Event()
 
     def put(self, heard: Change | Notice) -> None:
         """Add something; a stream that is too far behind begins again."""
@@ -47,7 +47,7 @@ class Subscription:
             self._waiting.clear()
             heard = Notice.RESET
         self._waiting.append(heard)
-        self._bell.set()
+        self._wake_event.set()
 
     def skip_looks(self) -> None:
         """Forget that the state is to be read, which is about to be."""
@@ -56,8 +56,8 @@ class Subscription:
     async def next(self) -> Change | Notice:
         """Wait for the next thing."""
         while not self._waiting:
-            self._bell.clear()
-            await self._bell.wait()
+            self._wake_event.clear()
+            await self._wake_event.wait()
         return self._waiting.popleft()
 
 

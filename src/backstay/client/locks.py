@@ -43,7 +43,7 @@ class Locks:
         return await self._enqueuer.stores.locks.release(lock.tenant, lock.id, fence=lock.fence)
 
     async def break_lock(self, lock_id: str, *, reason: str, by: str = "client", tenant: str = "") -> bool:
-        """Take a lock away from whoever holds it; False when nobody does. Its holder is not stopped by this."""
+        """Take a lock away from its holder; False when nobody does. Its holder is not stopped by this."""
         return await self._enqueuer.stores.locks.break_lock(
             tenant, lock_id, actor=who(by), reason=why(reason)
         )

@@ -38,7 +38,7 @@ class Operations:
 
         `verb` is `dead_letters.retry` or `dead_letters.resolve`, with a `DeadLetterFilter` or a `JobFilter`, or
         `jobs.cancel`, `jobs.hold`, `jobs.release` or `jobs.run_now` with a `JobFilter`. The worker that leads
-        carries it out, wherever it was started: it goes on when whoever has started it is gone. Jobs that cannot
+        carries it out, wherever it was started: it goes on when the person who started it has left. Jobs that cannot
         be acted on any more are skipped.
         """
         asked, actor, because = _verb(verb), who(by), why(reason)

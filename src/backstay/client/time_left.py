@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 
-class Left:
+class TimeLeft:
     """What is left of a time limit, each time it is asked."""
 
     def __init__(self, timeout: timedelta | float | None, monotonic: Callable[[], float]) -> None:

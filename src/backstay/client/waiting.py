@@ -31,13 +31,13 @@ class Waiter:
 
     async def result_text(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
         """The JSON text of the job's result; raises JobDead, JobCancelled, JobNotFound or ResultTimeout."""
-        hint, bell = done_hint(job_id), asyncio.Event()
-        self._bells.setdefault(hint, set()).add(bell)
+        hint, wake_event = done_hint(job_id), asyncio.Event()
+        self._bells.setdefault(hint, set()).add(wake_event)
         self._start_listening()
         try:
-            return await self._look_until_done(job_id, bell, timeout)
+            return await self._look_until_done(job_id, wake_event, timeout)
         finally:
-            self._bells[hint].discard(bell)
+            self._bells[hint].discard(wake_event)
             if not self._bells[hint]:
                 del self._bells[hint]
 
@@ -50,11 +50,11 @@ class Waiter:
             self._listener = None
 
     async def _look_until_done(
-        self, job_id: JobId, bell: asyncio.Event, timeout: timedelta | None
+        self, job_id: JobId, wake_event: asyncio.Event, timeout: timedelta | None
     ) -> str | None:
         started, pause, is_noted = self._env.monotonic(), FIRST_PAUSE, False
         while True:
-            bell.clear()
+            wake_event.clear()
             ending = await self._jobs.ending(job_id)
             if ending is None:
                 raise JobNotFound(job_id)
@@ -72,7 +72,7 @@ class Waiter:
                     job_id, waited=timeout or timedelta(0), state=ending.state, last_error=told
                 )
             with suppress(TimeoutError):
-                await asyncio.wait_for(bell.wait(), timeout=pause if left is None else min(pause, left))
+                await asyncio.wait_for(wake_event.wait(), timeout=pause if left is None else min(pause, left))
             pause = min(pause * 1.5, LAST_PAUSE)
 
     async def _last_error(self, job_id: JobId) -> str:
@@ -97,8 +97,8 @@ class Waiter:
     def _on_hint(self, hint: str) -> None:
         rung = self._bells.values() if hint == ANYTHING else [self._bells.get(hint, set())]
         for bells in rung:
-            for bell in bells:
-                bell.set()
+            for wake_event in bells:
+                wake_event.set()
 
 
 def _result(job_id: JobId, ending: Ending) -> str | None:

@@ -108,7 +108,7 @@ class Webhooks:
         return await self._enqueuer.stores.service.webhooks.remove(webhook, actor=who(by))
 
     async def signing_secrets(self, webhook_id: UUID) -> Sequence[str]:
-        """What deliveries are signed with now, the newest first; for whoever delivers."""
+        """What deliveries are signed with now, the newest first; for what delivers."""
         return (await self._found(webhook_id))[1]
 
     async def _found(self, webhook_id: UUID) -> tuple[Webhook, tuple[str, ...]]:

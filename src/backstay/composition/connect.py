@@ -27,7 +27,7 @@ from backstay.stores.api_keys import ApiKeyStore, ApiRequestStore
 from backstay.stores.archive import ArchiveStore
 from backstay.stores.audit import AuditStore
 from backstay.stores.audit_chain import AuditChainStore
-from backstay.stores.caller_transaction.joining import Home, Joining
+from backstay.stores.caller_transaction.joining import Joining, TargetDatabase
 from backstay.stores.caller_transaction.postgres import PostgresHome
 from backstay.stores.caller_transaction.sqlite import SqliteHome
 from backstay.stores.claims.claims import ClaimStore
@@ -298,7 +298,7 @@ def open_completions(url: str, *, env: Env, clock: Callable[[], datetime] | None
     """Makes transactions in which handlers complete their jobs; nothing is connected yet."""
     scheme, _, rest = url.partition("://")
     plain, pooled = (url, False) if scheme == "sqlite" else _take_pooled(url)
-    home: Home = PostgresHome(url, clock)
+    home: TargetDatabase = PostgresHome(url, clock)
     if scheme == "sqlite":
         path = _sqlite_path(url, rest)
         home = SqliteHome(path if path == ":memory:" else str(Path(path).absolute()), lambda: 0)
@@ -312,7 +312,7 @@ def open_completions(url: str, *, env: Env, clock: Callable[[], datetime] | None
 
 
 @dataclass(frozen=True)
-class Beside:
+class OtherServers:
     """The URLs of other servers: what carries hints instead of the database, and a Redis that suggests what to claim.
 
     `fair` are the queues whose tenants take turns.
@@ -323,7 +323,7 @@ class Beside:
     fair: Mapping[str, Fair] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, settings: Settings, registry: Registry) -> Beside:
+    def of(cls, settings: Settings, registry: Registry) -> OtherServers:
         """As an application's settings name them."""
         return cls(settings.wakeups, settings.dispatch, registry.fair)
 
@@ -334,13 +334,13 @@ def open_connections(
     env: Env,
     clock: Callable[[], datetime] | None = None,
     own: Migrations | None = None,
-    beside: Beside | None = None,
+    beside: OtherServers | None = None,
 ) -> Connections:
     """The connections of the running event loop; each is opened when first used.
 
     With a clock of its own a test needs no other server.
     """
-    others = beside if beside is not None and clock is None else Beside()
+    others = beside if beside is not None and clock is None else OtherServers()
     # Before the database is opened: both may refuse, and an open database in memory would be found by the next one.
     suggesting = None if others.dispatch is None else open_dispatch(others.dispatch, url, others.fair, env)
     named = None if others.wakeups is None else open_wakeups(others.wakeups, url, env)

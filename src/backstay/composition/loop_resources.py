@@ -32,7 +32,7 @@ def leave_to_parent(opened: object) -> None:
 
 
 @dataclass
-class Open:
+class Resources:
     """What one event loop has open."""
 
     connections: Connections
@@ -54,12 +54,12 @@ class Open:
 class Application(Protocol):
     """What has something open on every event loop that it is used on."""
 
-    def _here(self) -> Open:
+    def _here(self) -> Resources:
         """What the running event loop has open."""
         ...
 
 
-class Noun(Generic[T]):
+class PerLoop(Generic[T]):
     """A noun of the client, found where the application is used: each event loop has its own."""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -88,9 +88,9 @@ class Opening:
     also: Also | None
     forget: Callable[[], object]
 
-    def open(self, connections: Connections) -> Open:
+    def open(self, connections: Connections) -> Resources:
         """A client on these connections; nothing is asked of the database before its first use."""
-        held: Open
+        held: Resources
 
         async def ready() -> None:
             if held.ready is None:
@@ -116,10 +116,10 @@ class Opening:
             url=connections.url,
             archive_to=self.settings.archive_to,
         )
-        held = Open(connections, client)
+        held = Resources(connections, client)
         return held
 
-    async def _prepare(self, held: Open) -> None:
+    async def _prepare(self, held: Resources) -> None:
         try:
             await held.connections.prepare()
             if self.also is not None:
@@ -131,12 +131,12 @@ class Opening:
         held.guard = self._close_with_loop(held)
         await anext(held.guard)
 
-    async def _close_with_loop(self, held: Open) -> AsyncGenerator[None, None]:
+    async def _close_with_loop(self, held: Resources) -> AsyncGenerator[None, None]:
         # An event loop that ends finishes its asynchronous generators: that is how connections end with it.
         try:
             yield
         finally:
-            # What is open points back at its loop, so the entry would keep both for ever.
+            # What is open points back at its loop, so the entry would keep both forever.
             self.forget()
             await held.end()
 

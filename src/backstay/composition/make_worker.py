@@ -12,7 +12,7 @@ from typing import Any
 from backstay.client.decider import Decider, StoredDecider
 from backstay.client.declaring import declarer, record_of
 from backstay.client.effective_limits import limits_of, per_worker_of
-from backstay.client.effective_policy import Numbers
+from backstay.client.effective_policy import EffectivePolicies
 from backstay.client.enqueue.building import Builder
 from backstay.client.scheduling import Declared, declare
 from backstay.composition.connect import Connections, open_connections
@@ -21,7 +21,7 @@ from backstay.errors import InvalidPolicy, InvalidSettings
 from backstay.handlers.registry import Registry
 from backstay.handlers.spec import HandlerSpec
 from backstay.maintenance.archiver import Archiver
-from backstay.maintenance.chainer import Chainer
+from backstay.maintenance.chainer import AuditChainer
 from backstay.maintenance.dependents_sweeper import Follower
 from backstay.maintenance.figure_writer import FigureWriter
 from backstay.maintenance.loop import Maintenance
@@ -67,7 +67,7 @@ def make_worker(
 ) -> Worker:
     """A worker that is ready to run; nothing is connected yet."""
     events = EventWriter(emit)
-    specs, numbers = _chosen(registry, options), Numbers(builder, events)
+    specs, numbers = _chosen(registry, options), EffectivePolicies(builder, events)
     plan = _plan(options, specs, registry, numbers, builder, completions, home, env)
     parts = partial(
         _connected,
@@ -88,7 +88,7 @@ def _plan(
     options: WorkerOptions,
     specs: Sequence[HandlerSpec],
     registry: Registry,
-    numbers: Numbers,
+    numbers: EffectivePolicies,
     builder: Builder,
     completions: Callable[[], Completions],
     home: str,
@@ -150,7 +150,7 @@ def _wanted(
     specs: Sequence[HandlerSpec],
     queues: Iterable[str] | None,
     routes: Routes,
-    numbers: Numbers,
+    numbers: EffectivePolicies,
     registry: Registry,
 ) -> tuple[Wanted, ...]:
     pairs = {(spec.queue, name): spec for spec in specs for name in (spec.kind, *spec.aliases)}
@@ -195,7 +195,7 @@ async def _parts(
     connections: Connections,
     specs: Sequence[HandlerSpec],
     general: Policy,
-    numbers: Numbers,
+    numbers: EffectivePolicies,
     settings: Settings,
     schedules: Callable[[], Sequence[Declared]],
     worker_type: str,
@@ -252,7 +252,7 @@ async def take_over(url: str, workers: Sequence[str], *, emit: Emit, env: Env) -
     connections = open_connections(url, env=env)
     try:
         stores = connections.stores("maintenance")
-        numbers = Numbers(Builder(DEFAULT, env), emit)
+        numbers = EffectivePolicies(Builder(DEFAULT, env), emit)
         numbers.use(await stores.overrides.all())
         # No lease is judged here: whose process is gone has lost its claims, whatever the clock says.
         figures = FigureWriter(stores.figures, list, emit=emit)
@@ -269,7 +269,7 @@ async def take_over(url: str, workers: Sequence[str], *, emit: Emit, env: Env) -
 def _rescuer(
     connections: Connections,
     stores: Stores,
-    numbers: Numbers,
+    numbers: EffectivePolicies,
     lease: Callable[[], timedelta],
     figures: FigureWriter,
     *,
@@ -294,7 +294,7 @@ def _duties(
     stores: Stores,
     general: Policy,
     lease: Callable[[], timedelta],
-    numbers: Numbers,
+    numbers: EffectivePolicies,
     settings: Settings,
     *,
     emit: Emit,
@@ -314,7 +314,7 @@ def _duties(
         Follower(stores.flows),
         figures,
         Operator(stores, connections.wakeups, emit=emit, env=env),
-        Chainer(stores.service.audit_chain),
+        AuditChainer(stores.service.audit_chain),
         worker_id=lambda: worker.id,
         vitals=worker.vitals,
         on_given_up=lambda: worker._replace_identity(stores.workers),

@@ -14,34 +14,34 @@ from backstay.client.metrics import Metrics
 from backstay.client.operations import Operations
 from backstay.client.tenants import Tenants
 from backstay.client.webhooks import Webhooks
-from backstay.composition.loop_resources import Noun, Open
+from backstay.composition.loop_resources import PerLoop, Resources
 from backstay.model.suggestions import Rebuilt
 
 
 class ServiceNouns:
     """What an application has besides its jobs, for those who reach it over HTTP."""
 
-    api_keys = Noun[ApiKeys]()
+    api_keys = PerLoop[ApiKeys]()
     """Make, rotate and revoke the keys that let programs in."""
-    api_requests = Noun[ApiRequests]()
+    api_requests = PerLoop[ApiRequests]()
     """Keep the answers of requests that were sent with an idempotency key."""
-    metrics = Noun[Metrics]()
+    metrics = PerLoop[Metrics]()
     """See how much waits, how much is done in what time, and how long it takes."""
-    health = Noun[Health]()
+    health = PerLoop[Health]()
     """Judge how well everything is."""
-    webhooks = Noun[Webhooks]()
+    webhooks = PerLoop[Webhooks]()
     """Say who is told when jobs end."""
-    alerts = Noun[Alerts]()
+    alerts = PerLoop[Alerts]()
     """See which alert rules hold, and mute them."""
-    audit_chain = Noun[AuditChain]()
+    audit_chain = PerLoop[AuditChain]()
     """Chain the audit trail, and verify that it is whole."""
-    live = Noun[Live]()
+    live = PerLoop[Live]()
     """Follow the state of jobs, flows and queues as it changes."""
-    operations = Noun[Operations]()
+    operations = PerLoop[Operations]()
     """Do one thing with many jobs, at a pace, and see how far it is."""
-    failures = Noun[Failures]()
+    failures = PerLoop[Failures]()
     """See what jobs die of over time, and say who looks after a cause."""
-    tenants = Noun[Tenants]()
+    tenants = PerLoop[Tenants]()
     """Keep tenants apart inside PostgreSQL, by row security."""
 
     async def rebuild_dispatch(self) -> Rebuilt:
@@ -51,9 +51,9 @@ class ServiceNouns:
         """
         return await self._here().connections.rebuild_dispatch()
 
-    archive = Noun[Archive]()
+    archive = PerLoop[Archive]()
     """Move old jobs to a folder or a bucket, and put them back."""
 
-    def _here(self) -> Open:
+    def _here(self) -> Resources:
         """What the running event loop has open."""
         raise NotImplementedError

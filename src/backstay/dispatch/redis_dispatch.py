@@ -82,7 +82,7 @@ class RedisDispatch:
 
     async def keep(self, truth: Truth, worker: Callable[[], tuple[str, str, Vitals]]) -> None:
         """Keep the lists true, beside a worker, until cancelled."""
-        keeper = Keeper(self, truth, worker, env=self._env)
+        keeper = ListKeeper(self, truth, worker, env=self._env)
         try:
             while True:
                 await keeper.look()
@@ -121,7 +121,7 @@ class RedisDispatch:
         return await self._link.run(take, otherwise=False)
 
 
-class Keeper:
+class ListKeeper:
     """What one worker does once a second for the lists in Redis."""
 
     def __init__(

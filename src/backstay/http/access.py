@@ -103,7 +103,7 @@ def bearer_of(request: Request) -> str:
 
 
 class LinkAccess:
-    """Lets in whoever has the link that a local server prints when it starts, as Jupyter does.
+    """Lets in visitors who have the link that a local server prints when it starts, as Jupyter does.
 
     The token opens a session when the link is opened in a browser (`kit.AccessLink(pages, …, token=access.token)`
     with `Pages(keys=access.keys, sessions=access.sessions)`), and serves programs as

@@ -38,7 +38,7 @@ def service_of(request: Request) -> Service:
 
 
 async def recognised(request: Request, bearer: Bearer, key: KeyHeader) -> Person:
-    """Whoever sends the request; answers 401 to nobody."""
+    """The sender of the request; answers 401 to nobody."""
     person = await service_of(request).authenticate(request)
     if person is None:
         raise not_authenticated()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AccessLink:
-    """Gives whoever opens the link a session as `actor`, as Jupyter does.
+    """Gives a visitor who opens the link a session as `actor`, as Jupyter does.
 
     ```python
     link = AccessLink(pages, roles.actor(getpass.getuser(), ["admin"]))

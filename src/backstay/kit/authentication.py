@@ -62,7 +62,7 @@ class Authentication:
 
     @property
     def actor(self) -> ActorDependency:
-        """The dependency that returns whoever is calling, or answers 401."""
+        """The dependency that returns the caller, or answers 401."""
         return self.require("")
 
     def require(self, right: str) -> ActorDependency:
@@ -80,7 +80,7 @@ class Authentication:
 
     @property
     def optional(self) -> Callable[..., Awaitable[Actor | None]]:
-        """The dependency that returns whoever is calling, or None."""
+        """The dependency that returns the caller, or None."""
 
         async def maybe(request: Request, bearer: Bearer, key: KeyHeader) -> Actor | None:
             return await self._recognise(request, bearer, key)

@@ -21,7 +21,7 @@ ADVICE = {
     404: "Look whether the address is complete, or go back to the first page.",
     413: "Send a smaller file.",
     429: "Wait a little, then try again.",
-    500: "Try again; if it stays so, tell whoever runs this.",
+    500: "Try again; if it stays so, tell the people who run this.",
 }
 
 

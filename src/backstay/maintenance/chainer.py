@@ -10,7 +10,7 @@ BATCH = 1000
 MOST_BATCHES = 10
 
 
-class Chainer:
+class AuditChainer:
     """Chains what has no link yet, a bounded number of lines at a time."""
 
     def __init__(self, chain: AuditChain) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backstay.model.job import JobId
-from backstay.model.records import Look
+from backstay.model.records import MaintenanceLook
 from backstay.stores.contract import Flows
 
 PAGE = 5000
@@ -16,7 +16,7 @@ class Follower:
         self._flows = flows
         self._after: JobId | None = None
 
-    async def sweep(self, look: Look) -> None:
+    async def sweep(self, look: MaintenanceLook) -> None:
         """Look at the next page; the last one is followed by the first."""
         if look.has_waiting_children:
             self._after = await self._flows.sweep(after=self._after, limit=PAGE)

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from backstay.errors import StoreError
 from backstay.maintenance.archiver import Archiver
-from backstay.maintenance.chainer import Chainer
+from backstay.maintenance.chainer import AuditChainer
 from backstay.maintenance.dependents_sweeper import Follower
 from backstay.maintenance.figure_writer import FigureWriter
 from backstay.maintenance.neighbours import Neighbours
@@ -18,7 +18,7 @@ from backstay.maintenance.releaser import Releaser
 from backstay.maintenance.rescuer import OVERRUN, Rescuer
 from backstay.maintenance.scheduler import Scheduler
 from backstay.model.events import Emit
-from backstay.model.records import Look, Override, Tick, Vicinity, Vitals
+from backstay.model.records import MaintenanceLook, Override, Tick, TickInfo, Vitals
 from backstay.runtime.env import Env
 from backstay.settings.sources import Settings
 from backstay.stores.contract import Upkeep, Workers
@@ -46,13 +46,13 @@ class Maintenance:
         follower: Follower,
         figures: FigureWriter,
         operator: Operator,
-        chainer: Chainer,
+        chainer: AuditChainer,
         *,
         worker_id: Callable[[], str],
         vitals: Callable[[], Vitals],
         on_given_up: Callable[[], Awaitable[None]],
         on_routes: Callable[[Routes], None],
-        on_vicinity: Callable[[Vicinity], None],
+        on_vicinity: Callable[[TickInfo], None],
         on_overrides: Callable[[Sequence[Override]], None],
         settings: Settings,
         emit: Emit,
@@ -115,13 +115,13 @@ class Maintenance:
     async def _look_around_after_changes(self) -> None:
         """Hear of new routes, neighbours and numbers where a hint does not say what it is about.
 
-        Without ticking: a tick is written, so that two idle workers would wake each other for ever.
+        Without ticking: a tick is written, so that two idle workers would wake each other forever.
         """
         while True:
             await self._something_changed.wait()
             self._something_changed.clear()
             try:
-                near = await self._workers.vicinity(self._worker_id())
+                near = await self._workers.tick_info(self._worker_id())
             except StoreError as error:
                 self._emit("store.failed", doing="look around", error=str(error))
             else:
@@ -143,7 +143,7 @@ class Maintenance:
                 # What it was told holds under its new name as well.
                 await self._workers.tell(self._worker_id(), self._told, actor="worker", reason="replaced")
         else:
-            self._learn(tick.vicinity)
+            self._learn(tick.tick_info)
         self._lead(tick.is_leader)
         if tick.schedules is not None:
             self._scheduler.know(tick.schedules)
@@ -151,7 +151,7 @@ class Maintenance:
             await self._serve(tick.look)
         await self._figures.write()
 
-    def _learn(self, near: Vicinity) -> None:
+    def _learn(self, near: TickInfo) -> None:
         self._on_overrides(near.overrides)
         self._on_routes(near.routes)
         self._on_vicinity(near)
@@ -170,7 +170,7 @@ class Maintenance:
             duties = (self._promoter, self._releaser, self._scheduler)
             self._leading = [start(duty.run()) for duty in duties]
 
-    async def _serve(self, look: Look) -> None:
+    async def _serve(self, look: MaintenanceLook) -> None:
         self._promoter.next_due_in(look.due_in)
         await self._releaser.repair(look)
         if look.has_reports:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from backstay.errors import StoreError
 from backstay.maintenance.alarm import Alarm
 from backstay.model.events import Emit
-from backstay.model.records import Look
+from backstay.model.records import MaintenanceLook
 from backstay.runtime.env import Env
 from backstay.stores.contract import Limits
 from backstay.wakeups.contract import ANYTHING, TOKENS, Wakeups, freed_hints
@@ -31,7 +31,7 @@ class Releaser:
             # It may have been about anything, so many of them are worth one look.
             self._alarm.set(LOOK_AFTER_ANYTHING)
 
-    async def repair(self, look: Look) -> None:
+    async def repair(self, look: MaintenanceLook) -> None:
         """Follow the regular look: the next limits that jobs wait for are gone through, a bounded number."""
         self._alarm.set(None if look.token_in is None else look.token_in.total_seconds())
         if look.has_parked:

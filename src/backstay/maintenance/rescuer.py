@@ -14,7 +14,7 @@ from backstay.maintenance.figure_writer import FigureWriter
 from backstay.model.classify import ErrorClass
 from backstay.model.events import Emit
 from backstay.model.outcome import Crashed, ErrorInfo, Fail, Outcome, Snoozed
-from backstay.model.records import Look, Seized
+from backstay.model.records import MaintenanceLook, Seized
 from backstay.model.states import State
 from backstay.model.text.error_text import safe_text
 from backstay.model.text.redaction import redact_text
@@ -29,7 +29,7 @@ JUMP = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class ClockReading:
     """What the rescuer knew of time at one look: the database's and its own."""
 
     database_now: datetime
@@ -37,7 +37,7 @@ class Glance:
     monotonic: float
 
 
-def why_distrust(before: Glance, now: Glance) -> str | None:
+def why_distrust(before: ClockReading, now: ClockReading) -> str | None:
     """The reason not to believe that expired leases were really given up; None when there is none.
 
     After the database or the clock was away every lease looks expired, although its worker may well live.
@@ -68,7 +68,7 @@ class Rescuer:
         self._figures = figures
         self._claims, self._decider, self._reconnections, self._lease = claims, decider, reconnections, lease
         self._wakeups, self._emit, self._env = wakeups, emit, env
-        self._before: Glance | None = None
+        self._before: ClockReading | None = None
         self._reason: str | None = None
         self._wait_until = float("-inf")
 
@@ -78,13 +78,13 @@ class Rescuer:
         At every tick and in every worker: a jump often makes another worker the leader, and only one that has
         compared before can tell.
         """
-        now = Glance(database_now, self._reconnections(), self._env.monotonic())
+        now = ClockReading(database_now, self._reconnections(), self._env.monotonic())
         reason = None if self._before is None else why_distrust(self._before, now)
         self._before = now
         if reason is not None:
             self._distrust(reason, self._lease())
 
-    async def sweep(self, look: Look) -> int:
+    async def sweep(self, look: MaintenanceLook) -> int:
         """Rescue what has expired, unless there is reason to wait; returns how many jobs."""
         up_for, lease = look.now - look.started_at, self._lease()
         if up_for < lease:

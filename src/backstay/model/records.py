@@ -86,7 +86,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MaintenanceLook:
     """What there is to do for maintenance, and what the database knows of time."""
 
     now: datetime
@@ -122,7 +122,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Vicinity:
+class TickInfo:
     """Where jobs are sent besides their own queues, who else works on this machine, and what operators changed.
 
     `has_company` tells whether another worker, on whichever machine, takes jobs of the same kinds and queues; `told`
@@ -145,8 +145,8 @@ class Tick:
     is_alive: bool
     is_leader: bool
     now: datetime | None = None
-    vicinity: Vicinity = Vicinity()
-    look: Look | None = None
+    tick_info: TickInfo = TickInfo()
+    look: MaintenanceLook | None = None
     schedules: ScheduleLook | None = None
 
 

@@ -192,7 +192,7 @@ class DeadLetterStore:
 
     async def _close_many(self, job_ids: Sequence[JobId], decision: _Decision) -> dict[JobId, str]:
         async with self.lane.transaction() as connection:
-            # In the order of ids, so that two who decide about the same jobs cannot block each other for ever.
+            # In the order of ids, so that two who decide about the same jobs cannot block each other forever.
             queues, told = await decision.carry_out(connection, sorted(job_ids))
         await self.after.of(queues)
         self.after.tell_of(told)
@@ -318,7 +318,7 @@ class _Decision:
 async def _refusal(
     connection: Connection, job_id: JobId, *, asked: str, version: int | None
 ) -> DeadLetterChanged | WrongState | JobNotFound:
-    """Why a decision found nothing to decide; whoever named a version learns who was faster."""
+    """Why a decision found nothing to decide; a caller who named a version learns who was faster."""
     letters = [rows.dead_letter(row) for row in await connection.fetch("dead_letters/of_job", id=job_id)]
     if version is not None and letters and letters[0].version != version:
         newest = letters[0]

@@ -1,4 +1,4 @@
-"""What must happen after jobs have ended, whoever ended them: every store that ends a job calls this, after its commit.
+"""What must happen after jobs have ended, however they ended: every store that ends a job calls this, after its commit.
 
 After, not in the same transaction: a new statement sees what others have committed meanwhile, and nobody who settles a
 job waits for another job's row. What a crash keeps from happening here is found by the leader's sweep.

@@ -17,7 +17,7 @@ from backstay.model.records import (
     DeadLetterHour,
     Ending,
     KindRecord,
-    Look,
+    MaintenanceLook,
     Neighbour,
     Override,
     QueueCount,
@@ -324,14 +324,14 @@ def due_in(row: Row) -> timedelta | None:
     return max(min(due) - moment(row["now"]), timedelta(0)) if due else None
 
 
-def look(row: Row) -> Look:
+def look(row: Row) -> MaintenanceLook:
     """What there is to do for maintenance."""
     now, token, quietest = (
         moment(row["now"]),
         maybe_moment(row["next_token_at"]),
         maybe_moment(row["quietest_at"]),
     )
-    return Look(
+    return MaintenanceLook(
         now=now,
         started_at=moment(row["started_at"]),
         due_in=due_in(row),

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import msgspec
 
-from backstay.model.records import NewWorker, Tick, Vicinity, Vitals, WorkerRecord
+from backstay.model.records import NewWorker, Tick, TickInfo, Vitals, WorkerRecord
 from backstay.stores import audit, rows, schedule_rows
 from backstay.stores.database.interface import Connection, Lane
 
@@ -30,8 +30,8 @@ class WorkerStore:
             await connection.fetch("workers/register", **values)
             await connection.fetch_each("workers/sign", signed)
 
-    async def vicinity(self, worker: str) -> Vicinity:
-        return await _vicinity(self.lane, worker)
+    async def tick_info(self, worker: str) -> TickInfo:
+        return await _tick_info(self.lane, worker)
 
     async def tick(self, worker: str, *, vitals: Vitals, lease: timedelta, overrun: timedelta) -> Tick:
         async with self.lane.transaction() as connection:
@@ -42,7 +42,7 @@ class WorkerStore:
                 is_alive=True,
                 is_leader=False,
                 now=rows.moment(alive[0]["now"]),
-                vicinity=await _vicinity(connection, worker),
+                tick_info=await _tick_info(connection, worker),
             )
             if not await connection.fetch("workers/lead", duty=MAINTENANCE, worker=worker, lease=lease):
                 return learnt
@@ -74,11 +74,11 @@ class WorkerStore:
         await self.lane.fetch("workers/resign", duty=MAINTENANCE, worker=worker)
 
 
-async def _vicinity(on: Connection | Lane, worker: str) -> Vicinity:
+async def _tick_info(on: Connection | Lane, worker: str) -> TickInfo:
     routes = await on.fetch("kinds/routes")
     others = await on.fetch("workers/neighbours", id=worker)
     [company] = await on.fetch("workers/company", id=worker)
-    return Vicinity(
+    return TickInfo(
         routes=frozenset((row["queue"], row["kind"]) for row in routes),
         neighbours=tuple(map(rows.neighbour, others)),
         has_company=bool(company["has_company"]),

@@ -20,7 +20,7 @@ from backstay.testing.clock import FrozenClock
 from backstay.testing.maintenance import catch_up
 from backstay.testing.matching import Expected, expected, found_after_all, not_found
 from backstay.testing.results import Drained
-from backstay.testing.runner import Hands, Ran, hands
+from backstay.testing.runner import JobRunner, Ran, hands
 from backstay.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class Harness:
         await self.travel(max(due_in, timedelta(0)))
         return True
 
-    async def _claim_this(self, job_id: JobId, own: Hands, worker_id: str) -> Claim:
+    async def _claim_this(self, job_id: JobId, own: JobRunner, worker_id: str) -> Claim:
         job = await self.app.jobs.get(job_id)
         if job.state is State.SCHEDULED:
             raise NotRunnable(

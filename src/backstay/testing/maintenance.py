@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from backstay.client.decider import StoredDecider
-from backstay.client.effective_policy import Numbers
+from backstay.client.effective_policy import EffectivePolicies
 from backstay.maintenance.figure_writer import FigureWriter
 from backstay.maintenance.operator import Operator
 from backstay.maintenance.rescuer import HOLD_FOR, OVERRUN, Rescuer
@@ -52,7 +52,7 @@ async def _fire(app: Backstay, stores: Stores, worker: Worker) -> None:
 
 async def _rescue(app: Backstay, stores: Stores, worker: Worker) -> None:
     # Not the rescuer's own sweep: it waits after a jump of the clock, and travelling is nothing else.
-    numbers = Numbers(app._builder, worker._emit)
+    numbers = EffectivePolicies(app._builder, worker._emit)
     numbers.use(await stores.overrides.all())
     figures = FigureWriter(stores.figures, worker.take_tally, emit=worker._emit)
     rescuer = Rescuer(

@@ -16,7 +16,7 @@ from backstay.model.outcome import Complete, Outcome, Released
 from backstay.model.records import Wanted
 from backstay.worker.run.runner import Runner
 from backstay.worker.settler import Settler
-from backstay.worker.step_writer import Notebook
+from backstay.worker.step_writer import StepWriter
 from backstay.worker.watchdog import watch_time_limits
 from backstay.worker.worker import Worker
 
@@ -37,7 +37,7 @@ class Ran:
     error: Exception | None = None
 
 
-class Hands:
+class JobRunner:
     """Claims, runs and settles as a worker does, but only when told to, and one job after another."""
 
     def __init__(self, app: Backstay, worker: Worker) -> None:
@@ -46,11 +46,11 @@ class Hands:
         self._loop = asyncio.get_running_loop()
         self._errors: dict[JobId, Exception] = {}
         self._ended: dict[JobId, asyncio.Future[Outcome]] = {}
-        self._notebook = Notebook(emit=worker._emit, env=worker._env)
+        self._step_writer = StepWriter(emit=worker._emit, env=worker._env)
         self._settler = Settler(
             app._enqueuer.stores.claims,
             self._plan.decider,
-            notebook=self._notebook,
+            step_writer=self._step_writer,
             wakeups=app._enqueuer.wakeups,
             emit=worker._emit,
             env=worker._env,
@@ -61,16 +61,16 @@ class Hands:
             slots=self._plan.concurrency,
             finish=self._finish,
             rules=self._plan.rules,
-            services=self._plan.services(self._notebook, worker._emit, worker._env),
+            services=self._plan.services(self._step_writer, worker._emit, worker._env),
             result_limit=self._plan.result_limit,
             env=worker._env,
         )
         self._runner.use_loop(self._loop)
         stores = app._enqueuer.stores
-        self._notebook.locks.attach(stores.locks)
+        self._step_writer.locks.attach(stores.locks)
         self._tasks = [
             asyncio.create_task(self._settler.run()),
-            asyncio.create_task(self._notebook.run(stores.steps, stores.progress, stores.signals)),
+            asyncio.create_task(self._step_writer.run(stores.steps, stores.progress, stores.signals)),
             asyncio.create_task(
                 watch_time_limits(self._runner, self._finish, emit=worker._emit, env=worker._env)
             ),
@@ -151,9 +151,9 @@ class Hands:
 
 
 @asynccontextmanager
-async def hands(app: Backstay, worker: Worker) -> AsyncIterator[Hands]:
+async def hands(app: Backstay, worker: Worker) -> AsyncIterator[JobRunner]:
     """Hands of a worker for as long as the block lasts."""
-    opened = Hands(app, worker)
+    opened = JobRunner(app, worker)
     try:
         yield opened
     finally:

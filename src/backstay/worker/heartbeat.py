@@ -13,7 +13,7 @@ from backstay.model.records import Renewed
 from backstay.runtime.env import Env
 from backstay.stores.contract import Claims
 from backstay.worker.run.runner import Runner
-from backstay.worker.wake_event import Bell
+from backstay.worker.wake_event import WakeEvent
 
 RETRY_AFTER = (1.0, 2.0, 4.0, 8.0)
 LOOK_FOR_CANCELS_EVERY = 0.5
@@ -36,16 +36,16 @@ class Heartbeat:
     ) -> None:
         self._claims, self._runner, self._unsettled, self._worker_id = claims, runner, unsettled, worker_id
         self._trust, self._every, self._emit, self._env = trust, every, emit, env
-        self.bell = Bell()
+        self.wake_event = WakeEvent()
         self._failures = 0
 
     async def run(self) -> None:
         """Renew until cancelled; after a failure sooner, and no new claims until it works again."""
-        self.bell.attach()
+        self.wake_event.attach()
         renew_at = self._env.monotonic() + self._every().total_seconds()
         while True:
             wait = renew_at - self._env.monotonic()
-            if wait > 0 and await self.bell.wait(wait):
+            if wait > 0 and await self.wake_event.wait(wait):
                 await self._look_for_cancels()
                 # An operator may have made leases shorter meanwhile.
                 renew_at = min(renew_at, self._env.monotonic() + self._every().total_seconds())
@@ -92,7 +92,7 @@ class Heartbeat:
         except StoreError as error:
             self._emit("store.failed", doing="look for cancel requests", error=str(error))
             # Nobody will ring again for what was asked already.
-            self.bell.ring()
+            self.wake_event.ring()
         else:
             for job_id, (epoch, reason) in asked.items():
                 self._runner.stop_job((job_id, epoch), Stopped(reason))

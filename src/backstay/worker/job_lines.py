@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from backstay.model.events import Emit
 from backstay.model.job import Claim, Guard
 from backstay.runtime.env import Env
-from backstay.worker.wake_event import Bell
+from backstay.worker.wake_event import WakeEvent
 
 EVERY = 0.25
 MOST = 25
@@ -22,7 +22,7 @@ class JobLines:
 
     def __init__(self, emit: Emit, env: Env) -> None:
         self._emit, self._env = emit, env
-        self._bell = Bell()
+        self._wake_event = WakeEvent()
         self._started = self._completed = 0
         self._took: dict[Guard, float] = {}
 
@@ -31,7 +31,7 @@ class JobLines:
         self._started += 1
         if self._started <= MOST:
             self._emit("job.started", **_facts(claim))
-            self._bell.ring()
+            self._wake_event.ring()
 
     def took(self, claim: Claim, seconds: float) -> None:
         """A handler has returned after this time; its end is told when it is stored."""
@@ -46,13 +46,13 @@ class JobLines:
                 seconds = self._took.pop(claim.guard, None)
                 took = {} if seconds is None else {"took_ms": round(seconds * 1000, 1)}
                 self._emit("job.completed", **_facts(claim), **took)
-                self._bell.ring()
+                self._wake_event.ring()
 
     async def run(self) -> None:
         """Tell how many there were beyond those that were told one by one, until cancelled."""
-        self._bell.attach()
+        self._wake_event.attach()
         while True:
-            await self._bell.wait()
+            await self._wake_event.wait()
             await self._env.sleep(EVERY)
             self.sum_up()
 

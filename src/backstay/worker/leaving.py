@@ -21,7 +21,7 @@ LOOK_EVERY = 0.2
 WEIGH_EVERY = 2.0
 
 
-class Leaver(Protocol):
+class Stoppable(Protocol):
     """A worker that can be stopped."""
 
     id: str
@@ -31,7 +31,7 @@ class Leaver(Protocol):
         ...
 
 
-async def stop_when_outgrown(worker: Leaver, most_mb: int, *, emit: Emit, env: Env) -> None:
+async def stop_when_outgrown(worker: Stoppable, most_mb: int, *, emit: Emit, env: Env) -> None:
     """Look now and then how much memory the process uses, and stop its worker above the limit; never returns.
 
     What was taken is finished or given back as at every stop; whoever started the process starts it again.

@@ -36,7 +36,7 @@ class HandlersLoop:
     thread: int
 
 
-class Pulse:
+class LoopMonitor:
     """Asks the handlers' loop for an answer twice a second, from the engine's loop, and measures the process."""
 
     def __init__(

@@ -18,11 +18,11 @@ from backstay.runtime.env import Env
 from backstay.stores.contract import Claims, Kinds, Locks, Signals, Steps, Telling, Workers
 from backstay.wakeups.contract import Wakeups
 from backstay.worker.job_lines import JobLines
-from backstay.worker.leaving import Leaver, stop_when_empty, stop_when_outgrown
+from backstay.worker.leaving import Stoppable, stop_when_empty, stop_when_outgrown
 from backstay.worker.process.pool import ProcessLimits
 from backstay.worker.run.local_backend import Completions, Services
 from backstay.worker.settler import Settler
-from backstay.worker.step_writer import Notebook
+from backstay.worker.step_writer import StepWriter
 
 if TYPE_CHECKING:
     from backstay.worker.fetch.fetcher import Fetcher
@@ -64,7 +64,7 @@ class Plan:
 
     def leaving(
         self,
-        worker: Leaver,
+        worker: Stoppable,
         claims: Claims,
         runner: Runner,
         settler: Settler,
@@ -82,10 +82,10 @@ class Plan:
             watching["memory"] = partial(stop_when_outgrown, worker, self.max_memory_mb, emit=emit, env=env)
         return watching
 
-    def services(self, notebook: Notebook, emit: Emit, env: Env) -> Services:
+    def services(self, step_writer: StepWriter, emit: Emit, env: Env) -> Services:
         """What the contexts of the worker's attempts share."""
         return Services(
-            notebook=notebook,
+            step_writer=step_writer,
             completions=self.completions,
             transaction_limit=self.transaction_limit,
             decider=self.decider,
@@ -99,7 +99,7 @@ class Plan:
     def settler(
         self,
         claims: Claims,
-        notebook: Notebook,
+        step_writer: StepWriter,
         wakeups: Wakeups,
         lines: JobLines,
         *,
@@ -110,7 +110,7 @@ class Plan:
         return Settler(
             claims,
             self.decider,
-            notebook=notebook,
+            step_writer=step_writer,
             wakeups=wakeups,
             emit=emit,
             env=env,

@@ -21,8 +21,8 @@ from backstay.stores.contract import Claims
 from backstay.wakeups.contract import LATER, Wakeups, done_hint, freed_hints, queue_hint
 from backstay.worker.batches import take_batch
 from backstay.worker.job_lines import JobLines
-from backstay.worker.step_writer import Notebook
-from backstay.worker.wake_event import Bell
+from backstay.worker.step_writer import StepWriter
+from backstay.worker.wake_event import WakeEvent
 
 MOST_AT_ONCE = 1000
 LOCKED_AGAIN = 0.25
@@ -41,7 +41,7 @@ class Settler:
         claims: Claims,
         decider: Decider,
         *,
-        notebook: Notebook,
+        step_writer: StepWriter,
         wakeups: Wakeups,
         emit: Emit,
         env: Env,
@@ -57,9 +57,9 @@ class Settler:
             emit,
             env,
         )
-        self._notebook = notebook
+        self._step_writer = step_writer
         self._offered: deque[Ended] = deque()
-        self._bell = Bell()
+        self._wake_event = WakeEvent()
         self._writing: list[Ended] = []
         # What could not be written waits apart, each until its time, so that no other job has to.
         self._apart: list[tuple[float, Ended]] = []
@@ -70,7 +70,7 @@ class Settler:
     def offer(self, claim: Claim, outcome: Outcome) -> None:
         """Hand an outcome in, from any thread."""
         self._offered.append((claim, outcome))
-        self._bell.ring()
+        self._wake_event.ring()
 
     def measured(self, claim: Claim, used: Measured) -> None:
         """Hand in what an attempt has used, from any thread, before its outcome."""
@@ -88,14 +88,14 @@ class Settler:
 
     async def run(self) -> None:
         """Write outcomes until cancelled."""
-        self._bell.attach()
+        self._wake_event.attach()
         # Of a run that an error has ended; whatever of it is written already may be written again.
         self._offered.extendleft(reversed(self._writing))
         self._writing = []
         if self._offered:
-            self._bell.ring()
+            self._wake_event.ring()
         while True:
-            await self._bell.wait(self._until_again())
+            await self._wake_event.wait(self._until_again())
             self._writing = self._due()
             if self._writing:
                 await self._write(skip_locked=True)
@@ -123,7 +123,7 @@ class Settler:
         if self._measured:
             await self._write_measures()
         batch = self._writing
-        if self._notebook.has_words:
+        if self._step_writer.has_words:
             await self._write_last_words([claim for claim, _ in batch])
         completed = [pair for pair in batch if isinstance(pair[1], Complete)]
         others = [pair for pair in batch if not isinstance(pair[1], Complete)]
@@ -184,7 +184,7 @@ class Settler:
 
     async def _write_last_words(self, claims: Sequence[Claim]) -> None:
         try:
-            await self._until_written(lambda: self._notebook.last_words(claims))
+            await self._until_written(lambda: self._step_writer.last_words(claims))
         except StoreError as error:
             # Outcomes must not wait for what was told on the way.
             self._emit("store.failed", doing="write progress", error=str(error))

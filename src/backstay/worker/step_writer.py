@@ -17,7 +17,7 @@ from backstay.runtime.env import Env
 from backstay.stores.contract import Signals, Steps, Telling
 from backstay.worker.batches import take_batch
 from backstay.worker.lock_keeper import LockKeeper
-from backstay.worker.wake_event import Bell
+from backstay.worker.wake_event import WakeEvent
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class _Question(NamedTuple):
     found: Future[Any]
 
 
-class Notebook:
+class StepWriter:
     """Takes notes from any thread and writes them on the loop where `run` is; what waits makes the next batch."""
 
     def __init__(self, *, emit: Emit, env: Env) -> None:
@@ -53,13 +53,13 @@ class Notebook:
         self._tell_at = 0.0
         self._writing = asyncio.Lock()
         self._locked: set[asyncio.Task[None]] = set()
-        self._bell = Bell()
+        self._wake_event = WakeEvent()
 
     def save(self, claim: Claim, step: NewStep) -> Future[None]:
         """Remember a step; done when it is stored, ClaimLost if somebody else has the job."""
         saved: Future[None] = Future()
         self._finished.append(_Finished(claim, step, saved))
-        self._bell.ring()
+        self._wake_event.ring()
         return saved
 
     def results(self, claim: Claim) -> Future[dict[str, str | None]]:
@@ -73,13 +73,13 @@ class Notebook:
     def _ask(self, look: Callable[[Steps, Signals], Awaitable[T]]) -> Future[T]:
         found: Future[T] = Future()
         self._asked.append(_Question(look, found))
-        self._bell.ring()
+        self._wake_event.ring()
         return found
 
     def tell(self, claim: Claim, progress: Progress) -> None:
         """Keep the newest word on how far a job has come, and write it in its time."""
         self._told[claim.guard] = (claim, progress)
-        self._bell.ring()
+        self._wake_event.ring()
 
     def words_of(self, guard: Guard) -> Progress | None:
         """What an attempt has told and is not stored yet."""
@@ -103,10 +103,10 @@ class Notebook:
     async def run(self, steps: Steps, telling: Telling, signals: Signals) -> None:
         """Write until cancelled."""
         self._telling = telling
-        self._bell.attach()
+        self._wake_event.attach()
         try:
             while True:
-                await self._bell.wait(self._until_due())
+                await self._wake_event.wait(self._until_due())
                 while self._asked:
                     await self._look_up(self._asked.popleft(), steps, signals)
                 while self._finished:

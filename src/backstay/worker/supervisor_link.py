@@ -31,7 +31,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     silent_for: float = 0.0
 
 
-class Tether:
+class SupervisorLink:
     """Tells the process at the other end of a socket how a worker fares, and leaves when that process is gone.
 
     It has a thread of its own, so that neither a handler nor the engine can keep it from noticing.

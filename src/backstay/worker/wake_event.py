@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 
 
-class Bell:
+class WakeEvent:
     """Wakes the one coroutine that waits for it; ringing twice before it looks is the same as once."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from backstay.errors import StoreBusy, StoreError, StoreUnavailable
 from backstay.model.job import Claim
 from backstay.model.outcome import Outcome, Released
-from backstay.model.records import Measured, Vicinity, Vitals
+from backstay.model.records import Measured, TickInfo, Vitals
 from backstay.runtime.env import Env
 from backstay.settings.event_writer import EventWriter
 from backstay.stores.contract import Workers
@@ -21,11 +21,11 @@ from backstay.worker.fetch.fetcher import Fetcher
 from backstay.worker.heartbeat import Heartbeat
 from backstay.worker.job_lines import JobLines
 from backstay.worker.kept_running import keep_running
-from backstay.worker.loop_monitor import HandlersLoop, Pulse
+from backstay.worker.loop_monitor import HandlersLoop, LoopMonitor
 from backstay.worker.plan import Duties, Parts, Plan, Routes
 from backstay.worker.run.runner import Runner
 from backstay.worker.settler import Settler
-from backstay.worker.step_writer import Notebook
+from backstay.worker.step_writer import StepWriter
 from backstay.worker.watchdog import watch_time_limits
 
 STOP_GRACE = 2.0
@@ -54,14 +54,14 @@ class Worker:
         self._grace = plan.shutdown_grace
         self._engine_loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
-        self._notebook = Notebook(emit=emit, env=env)
+        self._step_writer = StepWriter(emit=emit, env=env)
         self._lines = JobLines(emit, env)
         self._runner = Runner(
             plan.registry,
             slots=plan.concurrency,
             finish=self._finish,
             rules=plan.rules,
-            services=plan.services(self._notebook, emit, env),
+            services=plan.services(self._step_writer, emit, env),
             result_limit=plan.result_limit,
             env=env,
             on_measured=self._tell_measured,
@@ -73,7 +73,7 @@ class Worker:
         self._fetcher: Fetcher | None = None
         self._heartbeat: Heartbeat | None = None
         self._handlers: HandlersLoop | None = None
-        self._pulse: Pulse | None = None
+        self._monitor: LoopMonitor | None = None
 
     @property
     def running(self) -> int:
@@ -88,7 +88,7 @@ class Worker:
     @property
     def silent_for(self) -> float:
         """Seconds since its engine was last seen at work; 0 before it has begun."""
-        return self._env.monotonic() - self._pulse.felt_at if self._pulse else 0.0
+        return self._env.monotonic() - self._monitor.felt_at if self._monitor else 0.0
 
     @property
     def slots(self) -> tuple[int, int]:
@@ -102,7 +102,7 @@ class Worker:
 
     def vitals(self) -> Vitals:
         """How this worker fares, as its sign of life tells it."""
-        return self._pulse.vitals() if self._pulse else Vitals()
+        return self._monitor.vitals() if self._monitor else Vitals()
 
     @property
     def fenced(self) -> int:
@@ -187,9 +187,9 @@ class Worker:
             return
         tasks: list[asyncio.Task[None]] = []
         try:
-            settler, fetcher, heartbeat, duties, pulse = self._assemble(parts)
-            self._notebook.locks.attach(parts.locks)
-            tasks = self._begin(parts, settler, fetcher, heartbeat, duties, pulse)
+            settler, fetcher, heartbeat, duties, monitor = self._assemble(parts)
+            self._step_writer.locks.attach(parts.locks)
+            tasks = self._begin(parts, settler, fetcher, heartbeat, duties, monitor)
             fetching = keep_running("fetcher", fetcher.run, emit=self._emit, env=self._env)
             self.started.set()
             await self._until_stopped([*tasks, fetching])
@@ -210,16 +210,16 @@ class Worker:
         fetcher: Fetcher,
         heartbeat: Heartbeat,
         duties: Duties,
-        pulse: Pulse,
+        monitor: LoopMonitor,
     ) -> list[asyncio.Task[None]]:
         """Begin everything but fetching."""
-        env, notebook = self._env, self._notebook
+        env, step_writer = self._env, self._step_writer
         work: dict[str, Callable[[], Awaitable[None]]] = {
             "settler": settler.run,
             "heartbeat": heartbeat.run,
-            "steps": partial(notebook.run, parts.steps, parts.progress, parts.signals),
+            "steps": partial(step_writer.run, parts.steps, parts.progress, parts.signals),
             "duties": duties.run,
-            "pulse": pulse.run,
+            "pulse": monitor.run,
             "lines": self._lines.run,
             "wakeups": partial(parts.wakeups.listen, self._ear(fetcher, heartbeat, duties)),
             "watchdog": partial(watch_time_limits, self._runner, self._finish, emit=self._emit, env=env),
@@ -256,9 +256,11 @@ class Worker:
             raise
         return parts
 
-    def _assemble(self, parts: Parts) -> tuple[Settler, Fetcher, Heartbeat, Duties, Pulse]:
+    def _assemble(self, parts: Parts) -> tuple[Settler, Fetcher, Heartbeat, Duties, LoopMonitor]:
         plan, emit, env = self._plan, self._emit, self._env
-        settler = plan.settler(parts.settling, self._notebook, parts.wakeups, self._lines, emit=emit, env=env)
+        settler = plan.settler(
+            parts.settling, self._step_writer, parts.wakeups, self._lines, emit=emit, env=env
+        )
         fetcher = Fetcher(
             parts.fetching,
             self._runner,
@@ -278,7 +280,7 @@ class Worker:
         def trust(is_trusted: bool) -> None:
             if fetcher.is_trusted is not is_trusted:
                 fetcher.is_trusted = is_trusted
-                fetcher.bell.ring()
+                fetcher.wake_event.ring()
 
         heartbeat = Heartbeat(
             parts.beating,
@@ -291,15 +293,17 @@ class Worker:
             env=env,
         )
         assert self._handlers is not None
-        pulse = Pulse(self._runner, self._handlers, settled=lambda: settler.settled, emit=emit, env=env)
-        self._settler, self._fetcher, self._heartbeat, self._pulse = settler, fetcher, heartbeat, pulse
-        return settler, fetcher, heartbeat, parts.duties(self), pulse
+        monitor = LoopMonitor(
+            self._runner, self._handlers, settled=lambda: settler.settled, emit=emit, env=env
+        )
+        self._settler, self._fetcher, self._heartbeat, self._monitor = settler, fetcher, heartbeat, monitor
+        return settler, fetcher, heartbeat, parts.duties(self), monitor
 
     def _ear(self, fetcher: Fetcher, heartbeat: Heartbeat, duties: Duties) -> Callable[[str], None]:
         def hear(hint: str) -> None:
             fetcher.hear(hint)
             if hint in (CANCEL, ANYTHING):
-                heartbeat.bell.ring()
+                heartbeat.wake_event.ring()
             duties.on_hint(hint)
 
         return hear
@@ -372,11 +376,11 @@ class Worker:
         wanted = self._plan.wanted(routes)
         if self._fetcher is not None and self._fetcher.wanted != wanted:
             self._fetcher.wanted = wanted
-            self._fetcher.bell.ring()
+            self._fetcher.wake_event.ring()
             if self._heartbeat is not None:
-                self._heartbeat.bell.ring()
+                self._heartbeat.wake_event.ring()
 
-    def _look_around(self, near: Vicinity) -> None:
+    def _look_around(self, near: TickInfo) -> None:
         """Reckon with others that take from the same lines, or with none, and do what somebody told this worker."""
         if near.told == "stop":
             self.stop()

@@ -35,7 +35,7 @@ def reads(settings: WorkerSettings) -> tuple[list[str], list[str]]:
         return kinds, urgent
     if settings.type == "general" and "*" in asked:
         return [*kinds, *OWN_KINDS], [*plain, *urgent, QUEUE]
-    # Its urgent jobs, too: where it works alone they would wait for ever.
+    # Its urgent jobs, too: where it works alone they would wait forever.
     return kinds, [*plain, *urgent]
 
 

@@ -217,7 +217,7 @@ class ActingLocks:
         return await self.scope.app.locks.get(lock_id, tenant=self.scope.own_tenant)
 
     async def break_lock(self, lock_id: str, *, reason: str) -> bool:
-        """Take a lock from whoever holds it; False when nobody does."""
+        """Take a lock from its holder; False when nobody does."""
         self.scope.need("locks.break")
         return await self.scope.app.locks.break_lock(
             lock_id, reason=reason, by=self.scope.actor, tenant=self.scope.own_tenant

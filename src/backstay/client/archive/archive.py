@@ -30,7 +30,7 @@ START = UUID(int=0)
 
 
 def kept_for(policy: Policy) -> dict[State, timedelta]:
-    """How long jobs of each final state are kept; those that are kept for ever are not named."""
+    """How long jobs of each final state are kept; those that are kept forever are not named."""
     lengths = (policy.keep_completed, policy.keep_cancelled, policy.keep_resolved)
     return {state: length for state, length in zip(FINAL, lengths, strict=True) if length is not None}
 

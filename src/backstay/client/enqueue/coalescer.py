@@ -99,7 +99,7 @@ class Coalescer:
                 try:
                     await self._send_batch(batch)
                 except Exception as error:
-                    # Whatever it is, it is theirs: they would wait for ever for a sender that is gone.
+                    # Whatever it is, it is theirs: they would wait forever for a sender that is gone.
                     for waiting in batch:
                         if not waiting.stored.done():
                             waiting.stored.set_exception(error)

@@ -40,7 +40,7 @@ class SyncAlerts:
         return self._loop.run(lambda: self._app.alerts.newest(limit=limit), name="sync.alerts.newest")
 
     def to_announce(self) -> list[Alert]:
-        """The alerts that hold and that nobody was told of, but for muted ones; for whoever tells people."""
+        """The alerts that hold and that nobody was told of, but for muted ones; for what notifies people."""
         return self._loop.run(lambda: self._app.alerts.to_announce(), name="sync.alerts.to_announce")
 
     def announced(self, alert_id: UUID) -> None:

@@ -36,7 +36,7 @@ class SyncLocks:
         return self._loop.run(lambda: self._app.locks.release(lock), name="sync.locks.release")
 
     def break_lock(self, lock_id: str, *, reason: str, by: str = "client", tenant: str = "") -> bool:
-        """Take a lock away from whoever holds it; False when nobody does. Its holder is not stopped by this."""
+        """Take a lock away from its holder; False when nobody does. Its holder is not stopped by this."""
         return self._loop.run(
             lambda: self._app.locks.break_lock(lock_id, reason=reason, by=by, tenant=tenant),
             name="sync.locks.break_lock",

@@ -75,7 +75,7 @@ class SyncMetrics:
     def desired_workers(
         self, rule: ScalingRule | None = None, *, changed_ago: Duration | None = None
     ) -> Scaling:
-        """Return how many workers there should be and why, for whoever starts and stops them.
+        """Return how many workers there should be and why, for what starts and stops them.
 
         `changed_ago` is how long ago the number was changed: during the rule's cool-down it stays as it is.
         """

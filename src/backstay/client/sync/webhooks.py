@@ -91,7 +91,7 @@ class SyncWebhooks:
         )
 
     def signing_secrets(self, webhook_id: UUID) -> Sequence[str]:
-        """What deliveries are signed with now, the newest first; for whoever delivers."""
+        """What deliveries are signed with now, the newest first; for what delivers."""
         return self._loop.run(
             lambda: self._app.webhooks.signing_secrets(webhook_id), name="sync.webhooks.signing_secrets"
         )

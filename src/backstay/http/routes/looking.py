@@ -87,7 +87,7 @@ async def get_lock(client: ForTenant, lock_id: LockName) -> LockShown:
 
 @locks.post("/{lock_id}/break", summary="Break a lock")
 async def break_lock(client: ForTenant, lock_id: LockName, body: WithReason) -> Done:
-    """Take a lock from whoever holds it; its holder is not stopped by this."""
+    """Take a lock from its holder; its holder is not stopped by this."""
     return Done(done=await client.locks.break_lock(lock_id, reason=body.reason))
 
 

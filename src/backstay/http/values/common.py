@@ -28,7 +28,7 @@ Reason = Annotated[
     Field(
         min_length=1,
         max_length=2000,
-        description="Why, for whoever looks later.",
+        description="Why, for those who look later.",
         examples=["the customer called"],
         json_schema_extra={"pattern": r"\S"},
     ),

@@ -10,7 +10,7 @@ from backstay.kit.bodies import StrictModel
 
 
 class NewKey(StrictModel):
-    """A key to be made; it may do no more than whoever makes it."""
+    """A key to be made; it may do no more than its maker."""
 
     name: KeyText
     role: Role = Role.VIEWER

@@ -9,12 +9,12 @@ from typing import Any
 
 import asyncpg
 
-from backstay.stores.caller_transaction.sessions import Announce, Found, Way, autocommit_error
+from backstay.stores.caller_transaction.sessions import Announce, Found, Opener, autocommit_error
 from backstay.stores.database.postgres import joined_dialect
 from backstay.stores.database.queries import Dialect
 
 
-def recognise(transaction: object) -> Way | None:
+def recognise(transaction: object) -> Opener | None:
     """The way in, if this is one of asyncpg's."""
     if not isinstance(transaction, asyncpg.Connection | asyncpg.pool.PoolConnectionProxy):
         return None
@@ -22,7 +22,7 @@ def recognise(transaction: object) -> Way | None:
     async def opened() -> AsyncpgSession:
         return _opened(transaction)
 
-    return Way(is_sync=False, open=opened)
+    return Opener(is_sync=False, open=opened)
 
 
 @dataclass(frozen=True)

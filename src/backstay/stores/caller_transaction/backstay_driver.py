@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backstay.stores.caller_transaction.sessions import Session, Way
+from backstay.stores.caller_transaction.sessions import Opener, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class OwnTransaction:
     is_sync: bool
 
 
-def recognise(transaction: object) -> Way | None:
+def recognise(transaction: object) -> Opener | None:
     """The way in, if this is one of our own."""
     if not isinstance(transaction, OwnTransaction):
         return None
@@ -24,4 +24,4 @@ def recognise(transaction: object) -> Way | None:
     async def opened() -> Session:
         return session
 
-    return Way(is_sync=transaction.is_sync, open=opened, is_ours=True)
+    return Opener(is_sync=transaction.is_sync, open=opened, is_ours=True)

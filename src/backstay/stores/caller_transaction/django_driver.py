@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from backstay.stores.caller_transaction.psycopg_driver import pyformat
-from backstay.stores.caller_transaction.sessions import Announce, Found, Way, autocommit_error
+from backstay.stores.caller_transaction.sessions import Announce, Found, Opener, autocommit_error
 from backstay.stores.caller_transaction.sqlite3_driver import Sqlite3Session
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ async def _here(act: Callable[[], T]) -> T:
     return act()
 
 
-def recognise(transaction: object) -> Way | None:
+def recognise(transaction: object) -> Opener | None:
     """The way in, if this is a connection of Django's, as `django.db.connection` is."""
     if not is_in_use():
         return None
@@ -81,7 +81,7 @@ def recognise(transaction: object) -> Way | None:
             )
         return DjangoSession(connection)
 
-    return Way(is_sync=True, open=opened)
+    return Opener(is_sync=True, open=opened)
 
 
 @dataclass(frozen=True)

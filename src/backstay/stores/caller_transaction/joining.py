@@ -20,7 +20,7 @@ from backstay.stores.caller_transaction import (
 )
 from backstay.stores.caller_transaction import backstay_driver as own
 from backstay.stores.caller_transaction.django_driver import Block
-from backstay.stores.caller_transaction.sessions import SUPPORTED, Announce, Session, Way
+from backstay.stores.caller_transaction.sessions import SUPPORTED, Announce, Opener, Session
 from backstay.stores.database.interface import Lane
 from backstay.stores.dependents import follow
 from backstay.stores.flows import check, tie
@@ -37,7 +37,7 @@ Ask = Callable[[], Any]
 Routes = Sequence[tuple[str, str]]
 
 
-class Home(Protocol):
+class TargetDatabase(Protocol):
     """The database that jobs belong in."""
 
     engine: str
@@ -66,7 +66,7 @@ class Home(Protocol):
 class Joining:
     """Stores jobs inside transactions that callers opened on one database."""
 
-    home: Home
+    home: TargetDatabase
     ready: Callable[[], Awaitable[None]] | None = None
 
     @property
@@ -167,7 +167,7 @@ class Joining:
         return found
 
     @staticmethod
-    def _awaited(transaction: object) -> Way:
+    def _awaited(transaction: object) -> Opener:
         way = way_into(transaction)
         if way.is_sync:
             raise InvalidSettings(
@@ -177,7 +177,7 @@ class Joining:
         return way
 
     @staticmethod
-    def _blocking(transaction: object) -> Way:
+    def _blocking(transaction: object) -> Opener:
         way = way_into(transaction)
         if not way.is_sync:
             raise InvalidSettings(
@@ -202,7 +202,7 @@ class Joining:
 
     async def _join(
         self,
-        way: Way,
+        way: Opener,
         jobs: Sequence[NewJob],
         routes: Routes,
         announce: Announce | None,
@@ -241,7 +241,7 @@ async def _found(joined: object) -> object:
     return joined
 
 
-def way_into(transaction: object) -> Way:
+def way_into(transaction: object) -> Opener:
     """How to get at a transaction; raises InvalidSettings for what is none."""
     for recognise in DRIVERS:
         way = recognise(transaction)

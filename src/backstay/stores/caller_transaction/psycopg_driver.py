@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from backstay.stores.caller_transaction.sessions import Announce, Found, Way, autocommit_error
+from backstay.stores.caller_transaction.sessions import Announce, Found, Opener, autocommit_error
 from backstay.stores.database.postgres import joined_dialect
 
 if TYPE_CHECKING:
     import psycopg
 
 
-def recognise(transaction: object) -> Way | None:
+def recognise(transaction: object) -> Opener | None:
     """The way in, if this is one of psycopg's."""
     if "psycopg" not in sys.modules:
         return None
@@ -25,9 +25,9 @@ def recognise(transaction: object) -> Way | None:
     if isinstance(transaction, psycopg.Cursor | psycopg.AsyncCursor):
         transaction = transaction.connection
     if isinstance(transaction, psycopg.Connection):
-        return Way(is_sync=True, open=_Opening(transaction))
+        return Opener(is_sync=True, open=_Opening(transaction))
     if isinstance(transaction, psycopg.AsyncConnection):
-        return Way(is_sync=False, open=_Opening(transaction))
+        return Opener(is_sync=False, open=_Opening(transaction))
     return None
 
 

@@ -48,7 +48,7 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Opener:
     """How to get at a transaction that was handed in."""
 
     is_sync: bool

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from backstay.errors import InvalidSettings, WrongDatabase
-from backstay.stores.caller_transaction.sessions import Announce, Found, Way, autocommit_error
+from backstay.stores.caller_transaction.sessions import Announce, Found, Opener, autocommit_error
 from backstay.stores.caller_transaction.sqlite3_driver import way_to_begin
 from backstay.stores.database.postgres import joined_dialect
 from backstay.stores.database.queries import Dialect
@@ -26,7 +26,7 @@ T = TypeVar("T")
 ENGINES = ("postgresql", "sqlite")
 
 
-def recognise(transaction: object) -> Way | None:
+def recognise(transaction: object) -> Opener | None:
     """The way in, if this is one of SQLAlchemy's."""
     if "sqlalchemy.orm" in sys.modules:
         from sqlalchemy.orm import Session, scoped_session
@@ -34,21 +34,21 @@ def recognise(transaction: object) -> Way | None:
         if isinstance(transaction, scoped_session):
             transaction = transaction()
         if isinstance(transaction, Session):
-            return Way(is_sync=True, open=_session_opening(transaction))
+            return Opener(is_sync=True, open=_session_opening(transaction))
     if "sqlalchemy.ext.asyncio" in sys.modules:
         from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
 
         if isinstance(transaction, async_scoped_session):
             transaction = transaction()
         if isinstance(transaction, AsyncSession):
-            return Way(is_sync=False, open=_async_session_opening(transaction))
+            return Opener(is_sync=False, open=_async_session_opening(transaction))
         if isinstance(transaction, AsyncConnection):
-            return Way(is_sync=False, open=_async_opening(transaction))
+            return Opener(is_sync=False, open=_async_opening(transaction))
     if "sqlalchemy" in sys.modules:
         from sqlalchemy import Connection
 
         if isinstance(transaction, Connection):
-            return Way(is_sync=True, open=_opening(transaction))
+            return Opener(is_sync=True, open=_opening(transaction))
     return None
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backstay.stores.caller_transaction.sessions import Announce, Found, Way, autocommit_error
+from backstay.stores.caller_transaction.sessions import Announce, Found, Opener, autocommit_error
 from backstay.stores.database.sqlite import DIALECT
 
 
-def recognise(transaction: object) -> Way | None:
+def recognise(transaction: object) -> Opener | None:
     """The way in, if this is one of sqlite3's."""
     if isinstance(transaction, sqlite3.Cursor):
         transaction = transaction.connection
@@ -22,7 +22,7 @@ def recognise(transaction: object) -> Way | None:
     async def opened() -> Sqlite3Session:
         return _opened(connection)
 
-    return Way(is_sync=True, open=opened)
+    return Opener(is_sync=True, open=opened)
 
 
 @dataclass(frozen=True)

@@ -131,13 +131,13 @@ class ClaimStore:
     async def settle(
         self, settlements: Sequence[tuple[Claim, Settlement]], *, skip_locked: bool = False
     ) -> Settled:
-        # Locks are taken in the order of ids, so that two batches cannot block each other for ever.
+        # Locks are taken in the order of ids, so that two batches cannot block each other forever.
         ordered = sorted(settlements, key=lambda pair: pair[0].id)
         settled = await self._write_free(self._settle, ordered, skip_locked=skip_locked)
         return await self._let_go(ordered, settled)
 
     async def _let_go(self, pairs: Sequence[tuple[Claim, Any]], settled: Settled) -> Settled:
-        """Free what the claims held under limits, after the commit, whoever made it."""
+        """Free what the claims held under limits, after the commit, whichever process made it."""
         limited = [claim for claim, _ in pairs if claim.limits and claim.id not in settled.locked]
         return replace(settled, freed=await let_go(self.lane, limited)) if limited else settled
 

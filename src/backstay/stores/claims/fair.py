@@ -46,7 +46,7 @@ async def claim_with_fair(
     claims: list[Claim] = []
     try:
         if rounds.turn % OLDEST_EVERY == 0:
-            # Whoever it belongs to: jobs without a tenant take no part in the rounds, and must not wait for ever.
+            # Whoever it belongs to: jobs without a tenant take no part in the rounds, and must not wait forever.
             claims += await claim_plain(lane, fair, replace(asked, suspects=0), limit=min(limit, 1))
         for queue in [*order[first:], *order[:first]]:
             room = limit - len(claims)

@@ -33,7 +33,7 @@ async def claim_limited(
 ) -> Claimed:
     """Up to `limit` jobs in order of turn, of them at most `limited_limit` of the limited pairs.
 
-    Each round is a transaction of its own: one that locked more limits after others could wait for another for ever.
+    Each round is a transaction of its own: one that locked more limits after others could wait for another forever.
     The first is also the last, and the only transaction, where no limited job waits.
     """
     claimed, pairs, number = Claimed(), list(limited), limited_limit

@@ -78,7 +78,7 @@ def _with_rare(
 
 
 def held_claim(row: Row) -> Claim:
-    """A claim as the job's row has it, whoever made it."""
+    """A claim as the job's row has it, whichever process made it."""
     return Claim(
         id=job_id(row["id"]),
         epoch=row["lease_epoch"],

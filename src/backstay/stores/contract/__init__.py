@@ -22,7 +22,7 @@ from backstay.model.records import (
     Seized,
     Settled,
     Tick,
-    Vicinity,
+    TickInfo,
     Vitals,
     Wanted,
     WorkerRecord,
@@ -303,7 +303,7 @@ class Workers(Protocol):
         """Give a sign of life, take or keep the leadership, and look what there is to do, in one transaction."""
         ...
 
-    async def vicinity(self, worker: str) -> Vicinity:
+    async def tick_info(self, worker: str) -> TickInfo:
         """What a tick tells of routes and neighbours, without writing anything."""
         ...
 

@@ -101,11 +101,11 @@ class Locks(Protocol):
         ...
 
     async def release(self, tenant: str, lock_id: str, *, fence: int | None) -> bool:
-        """Give a lock up, whoever holds it if no fence is named; False when it is not held so."""
+        """Give a lock up, its holder if no fence is named; False when it is not held so."""
         ...
 
     async def break_lock(self, tenant: str, lock_id: str, *, actor: str, reason: str) -> bool:
-        """Take a lock away from whoever holds it, as an operator; False when nobody does."""
+        """Take a lock away from its holder, as an operator; False when nobody does."""
         ...
 
     async def get(self, tenant: str, lock_id: str) -> Lock | None:

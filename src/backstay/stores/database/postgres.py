@@ -66,7 +66,7 @@ FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS n
 PLANNED_ONCE = {"plan_cache_mode": "force_generic_plan"}
 
 # How many seconds the engine waits for an answer before it takes a connection for dead. A link can die without a
-# sign, and a worker that waits for ever keeps nothing alive. Callers' own statements may take what they need.
+# sign, and a worker that waits forever keeps nothing alive. Callers' own statements may take what they need.
 # More than `lock_timeout` twice, for a row's lock is waited for in two steps: who waits for one is told so first.
 PATIENCE = {"heartbeat": 10.0, "hints": 10.0} | dict.fromkeys(
     ("fetch", "settle", "maintenance", "handlers", "schema"), 30.0

@@ -15,7 +15,7 @@ from backstay.errors import InvalidSettings
 from backstay.stores.caller_transaction.asyncpg_driver import AsyncpgSession
 from backstay.stores.caller_transaction.backstay_driver import OwnTransaction
 from backstay.stores.caller_transaction.postgres import database_errors
-from backstay.stores.caller_transaction.sessions import Announce, Found, Session, Way
+from backstay.stores.caller_transaction.sessions import Announce, Found, Opener, Session
 from backstay.stores.database import postgres
 
 
@@ -60,7 +60,7 @@ class GivenBlock:
 
     is_own = False
 
-    def __init__(self, given: Any, way: Way) -> None:
+    def __init__(self, given: Any, way: Opener) -> None:
         self.joined = self.connection = given
         self._way = way
 

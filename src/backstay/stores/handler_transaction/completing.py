@@ -16,7 +16,7 @@ from backstay.model.states import State
 from backstay.runtime.env import Env
 from backstay.stores.caller_transaction import asyncpg_driver
 from backstay.stores.caller_transaction.backstay_driver import OwnTransaction
-from backstay.stores.caller_transaction.joining import Home, name_of, way_into
+from backstay.stores.caller_transaction.joining import TargetDatabase, name_of, way_into
 from backstay.stores.caller_transaction.postgres import database_errors
 from backstay.stores.caller_transaction.sessions import Session
 from backstay.stores.claims import settling
@@ -34,7 +34,7 @@ from backstay.stores.handler_transaction.connection import SessionConnection
 from backstay.stores.handler_transaction.sqlite_block import SqliteBlock
 from backstay.stores.reactions import react
 
-Words = Callable[[], Progress | None]
+OutcomeMessage = Callable[[], Progress | None]
 Ask = Callable[[], Awaitable[Any]]
 
 
@@ -42,7 +42,7 @@ Ask = Callable[[], Awaitable[Any]]
 class Completions:
     """Makes the transactions in which handlers end their jobs, on one database."""
 
-    home: Home
+    home: TargetDatabase
     url: str
     pooled: bool
     clock: Callable[[], datetime] | None
@@ -56,7 +56,7 @@ class Completions:
         claim: Claim,
         *,
         limit: timedelta,
-        words: Words,
+        words: OutcomeMessage,
         is_sync: bool,
         role: DatabaseRole | None = None,
     ) -> Completing:
@@ -84,7 +84,7 @@ class Completing:
         claim: Claim,
         *,
         limit: timedelta,
-        words: Words,
+        words: OutcomeMessage,
         is_sync: bool,
         role: DatabaseRole | None,
     ) -> None:

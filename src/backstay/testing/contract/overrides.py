@@ -83,4 +83,4 @@ async def test_every_worker_learns_of_changes_with_its_sign_of_life(store: Store
         for worker in ("leader", "other")
     ]
 
-    assert [[one.field for one in tick.vicinity.overrides] for tick in ticks] == [["max_attempts"]] * 2
+    assert [[one.field for one in tick.tick_info.overrides] for tick in ticks] == [["max_attempts"]] * 2

@@ -297,13 +297,13 @@ async def test_every_tick_tells_the_time_of_the_database(store: Store) -> None:
 async def test_a_living_worker_reads_what_it_was_told(store: Store) -> None:
     await store.register("w")
     workers = store.stores.workers
-    before = (await _tick(store, "w")).vicinity.told
+    before = (await _tick(store, "w")).tick_info.told
     store.later(SECOND)
 
     heard = []
     for told in ("drain", "resume", "stop"):
         assert await workers.tell("w", told, actor="ann", reason="a new kernel")
-        heard += [(await _tick(store, "w")).vicinity.told, (await workers.vicinity("w")).told]
+        heard += [(await _tick(store, "w")).tick_info.told, (await workers.tick_info("w")).told]
 
     [worker] = await workers.all()
     lines = await store.stores.audit.search(AuditFilter(actor="ann"), before=None, limit=9)

@@ -24,7 +24,7 @@ _NOTHING = timedelta(0)
 _ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
-class Frontier:
+class ClaimCursor:
     """Remembers how far the last claim came, so that the next one can begin there.
 
     PostgreSQL keeps the traces of jobs that were handed out until nobody can see them any more and the table was

@@ -9,7 +9,7 @@ from backstay.model.records import Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class ClaimRequest:
     """Pairs that are asked for together: at most `limit` jobs, of them at most `limited_limit` with limits."""
 
     plain: tuple[Wanted, ...]
@@ -20,7 +20,7 @@ class Portion:
     """Whether its one pair was named by a hint: only what is new is looked for."""
 
     @classmethod
-    def of(cls, pairs: Sequence[Wanted], limit: int, *, limited_limit: int | None = None) -> Portion:
+    def of(cls, pairs: Sequence[Wanted], limit: int, *, limited_limit: int | None = None) -> ClaimRequest:
         """So many jobs of these pairs, with limits or without."""
         return cls(
             plain=tuple(pair for pair in pairs if not pair.limits),
@@ -30,7 +30,7 @@ class Portion:
         )
 
     @classmethod
-    def named(cls, pair: Wanted, limit: int) -> Portion:
+    def named(cls, pair: Wanted, limit: int) -> ClaimRequest:
         """So many new jobs of a pair without limits."""
         return cls(plain=(pair,), limited=(), limit=limit, limited_limit=0, is_named=True)
 
@@ -43,7 +43,7 @@ def portions(
     per_queue: Mapping[str, int],
     in_hand: Mapping[str, int],
     turn: int = 0,
-) -> list[Portion]:
+) -> list[ClaimRequest]:
     """What to ask for: everything at once, and apart from it each queue that is fair or limited on this worker.
 
     `free` are the slots that are free now; jobs with limits are never taken ahead of them, for they would keep others
@@ -63,7 +63,7 @@ def portions(
     first = turn % len(groups)
     ordered = [*groups[first:], *groups[:first]]
     return [
-        Portion.of(pairs, limit, limited_limit=min(limit, free))
+        ClaimRequest.of(pairs, limit, limited_limit=min(limit, free))
         for pairs, limit in ordered
         if pairs and limit > 0
     ]

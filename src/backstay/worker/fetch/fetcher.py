@@ -12,15 +12,15 @@ from backstay.model.batch import Batching
 from backstay.model.events import Emit
 from backstay.model.job import Claim
 from backstay.model.outcome import Outcome, Released
-from backstay.model.records import Vicinity, Wanted
+from backstay.model.records import TickInfo, Wanted
 from backstay.runtime.env import Env
 from backstay.stores.contract import Claims
 from backstay.wakeups.contract import ANYTHING, TOKENS, queue_hint, where_work_is
-from backstay.worker.fetch.claim_cursor import Frontier
-from backstay.worker.fetch.claim_requests import Portion, portions
+from backstay.worker.fetch.claim_cursor import ClaimCursor
+from backstay.worker.fetch.claim_requests import ClaimRequest, portions
 from backstay.worker.fetch.step_back import StepBack
 from backstay.worker.run.runner import Runner
-from backstay.worker.wake_event import Bell
+from backstay.worker.wake_event import WakeEvent
 
 AHEAD_SECONDS = 0.1
 MOST_AHEAD = 2000
@@ -57,7 +57,7 @@ class Fetcher:
         self._poll_busy, self._poll_idle, self._give_back = poll_busy, poll_idle, give_back
         self._per_queue, self._batching, self._hint = per_queue, batching, hint
         self._emit, self._env = emit, env
-        self.bell = Bell()
+        self.wake_event = WakeEvent()
         self.worker_id = ""
         self.is_stopping = self.is_draining = False
         self.is_trusted = True
@@ -74,7 +74,7 @@ class Fetcher:
         # Pairs that are not asked for before a token comes.
         self._not_before: dict[tuple[str, str], float] = {}
         self._turn = 0
-        self.frontier, self.step_back = Frontier(), StepBack(env)
+        self.claim_cursor, self.step_back = ClaimCursor(), StepBack(env)
         # What all hints since the last claim have named, if they named one pair.
         self._named: Wanted | None = None
 
@@ -83,7 +83,7 @@ class Fetcher:
         self.step_back.note(claim.kind, outcome)
         self._finished += 1
         if self._runner.waiting <= self._low:
-            self.bell.ring()
+            self.wake_event.ring()
 
     def hear(self, hint: str) -> None:
         """Somebody says that there is something to do; look, if it may be for us."""
@@ -94,28 +94,28 @@ class Fetcher:
         named = pairs[0] if kind else None
         self._named = named if self._named is named or not self._is_hinted else None
         self._is_hinted = True
-        self.bell.ring()
+        self.wake_event.ring()
 
-    def look_around(self, near: Vicinity) -> None:
+    def look_around(self, near: TickInfo) -> None:
         """Reckon with others that take from the same lines or have other code, and drain if somebody wants it."""
-        self.frontier.has_company, self.step_back.other_code = near.has_company, near.other_code
+        self.claim_cursor.has_company, self.step_back.other_code = near.has_company, near.other_code
         self.drain(near.told == "drain")
 
     def stop(self) -> None:
         """Claim no more; a claim under way is given back when it arrives."""
         self.is_stopping = True
-        self.bell.ring()
+        self.wake_event.ring()
 
     def drain(self, is_draining: bool) -> None:
         """Claim no more until somebody says otherwise, or go on."""
         if self.is_draining is not is_draining:
             self.is_draining = is_draining
             self._emit("worker.draining" if is_draining else "worker.resumed", worker=self.worker_id)
-            self.bell.ring()
+            self.wake_event.ring()
 
     async def run(self) -> None:
         """Fetch until stopped."""
-        self.bell.attach()
+        self.wake_event.attach()
         pause = 0.1
         while not self.is_stopping:
             try:
@@ -123,7 +123,7 @@ class Fetcher:
                 pause = 0.1
             except StoreError as error:
                 self._emit("store.failed", doing="claim", error=str(error))
-                await self.bell.wait(pause * (0.5 + self._env.random()))
+                await self.wake_event.wait(pause * (0.5 + self._env.random()))
                 pause = min(pause * 2, 5.0)
         if self._unanswered:
             await self._look_for_strays_last()
@@ -133,19 +133,19 @@ class Fetcher:
             await self._release_strays()
         room = self._room() if self.is_trusted and not self.is_draining else 0
         if room < 1:
-            await self.bell.wait(self._poll_idle)
+            await self.wake_event.wait(self._poll_idle)
             return
         has_more = await self._claim(room)
         if not has_more:
-            await self.bell.wait(min(self._poll(), self._until_next_token(), self._until_owed()))
+            await self.wake_event.wait(min(self._poll(), self._until_next_token(), self._until_owed()))
 
     async def _claim(self, room: int) -> bool:
         """Take what there is room for; whether there may be more of it at once."""
         self._turn += 1
-        self.frontier.owed_at = inf
+        self.claim_cursor.owed_at = inf
         named, self._named = self._named, None
         if named is not None and self._can_follow(named):
-            taken = len(await self._claim_portion(Portion.named(named, room), room))
+            taken = len(await self._claim_portion(ClaimRequest.named(named, room), room))
             self._is_busy = taken > 0
             return taken >= room or self._until_owed() <= 0
         return await self._claim_of_all(room)
@@ -155,7 +155,7 @@ class Fetcher:
         if self.step_back.is_active and self.step_back.leaves(named.kind):
             return False
         is_plain = not named.limits and named.fair is None and self._batching(named.kind) is None
-        is_caught_up = self.frontier.is_caught_up(self._env.monotonic())
+        is_caught_up = self.claim_cursor.is_caught_up(self._env.monotonic())
         return is_plain and is_caught_up and named.queue not in self._per_queue()
 
     async def _claim_of_all(self, room: int) -> bool:
@@ -168,12 +168,12 @@ class Fetcher:
         for kind, pairs in _by_kind(askable).items():
             batching = self._batching(kind)
             if batching is not None and (limit := self._runner.batch_room(kind, batching)) > 0:
-                got = len(await self._claim_portion(Portion.of(pairs, limit), limit))
+                got = len(await self._claim_portion(ClaimRequest.of(pairs, limit), limit))
                 taken, has_more = taken + got, has_more or got >= limit
         self._is_busy = taken > 0
         return has_more or self._until_owed() <= 0
 
-    def _portions(self, wanted: Sequence[Wanted], room: int) -> list[Portion]:
+    def _portions(self, wanted: Sequence[Wanted], room: int) -> list[ClaimRequest]:
         per_queue = self._per_queue()
         active, waiting = self._runner.counts()
         return portions(
@@ -185,7 +185,7 @@ class Fetcher:
             turn=self._turn,
         )
 
-    async def _claim_portion(self, portion: Portion, room: int) -> list[Claim]:
+    async def _claim_portion(self, portion: ClaimRequest, room: int) -> list[Claim]:
         claim_id = self._env.new_id()
         self._unanswered[claim_id] = self._env.monotonic()
         try:
@@ -205,7 +205,7 @@ class Fetcher:
             self._emit("claim.lost", job_id=str(lost.id))
         return claims
 
-    async def _ask(self, portion: Portion, claim_id: UUID, limit: int) -> list[Claim]:
+    async def _ask(self, portion: ClaimRequest, claim_id: UUID, limit: int) -> list[Claim]:
         suspects = 0 if portion.is_named or self._runner.in_hand.has_suspect() else 1
         if not portion.limited or portion.limited_limit < 1:
             return await self._ask_plain(portion, claim_id, limit, suspects)
@@ -227,18 +227,20 @@ class Fetcher:
             self._hint(*hints)
         return claimed.claims
 
-    async def _ask_plain(self, portion: Portion, claim_id: UUID, limit: int, suspects: int) -> list[Claim]:
+    async def _ask_plain(
+        self, portion: ClaimRequest, claim_id: UUID, limit: int, suspects: int
+    ) -> list[Claim]:
         began, pairs = self._env.monotonic(), portion.plain
         is_hinted, self._is_hinted = self._is_hinted, False
         if portion.is_named:
-            since: datetime | None = self.frontier.behind_the_last()
+            since: datetime | None = self.claim_cursor.behind_the_last()
         else:
-            since = self.frontier.since(pairs, began, is_hinted=is_hinted)
+            since = self.claim_cursor.since(pairs, began, is_hinted=is_hinted)
         claims = await self._claims.claim(
             pairs, worker=self.worker_id, claim_id=claim_id, limit=limit, suspects=suspects, since=since
         )
         now = self._env.monotonic()
-        self.frontier.note(claims, limit=limit, since=since, took=now - began, now=now)
+        self.claim_cursor.note(claims, limit=limit, since=since, took=now - began, now=now)
         return claims
 
     def _askable(self) -> Sequence[Wanted]:
@@ -258,7 +260,7 @@ class Fetcher:
         return max(min(self._not_before.values()) - self._env.monotonic(), 0.001)
 
     def _until_owed(self) -> float:
-        return self.frontier.owed_at - self._env.monotonic()
+        return self.claim_cursor.owed_at - self._env.monotonic()
 
     def _release(self, claims: Sequence[Claim]) -> None:
         for claim in claims:

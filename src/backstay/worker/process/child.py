@@ -34,8 +34,8 @@ from backstay.model.text.error_text import error_info
 from backstay.runtime.env import SYSTEM
 from backstay.settings.job_logs import forward, set_job_level
 from backstay.worker.process.peak_memory import forget_peak, peak_rss_mb
-from backstay.worker.process.protocol import Begun, Order, Report, Task, Unpacking, refuse_unsayable
-from backstay.worker.process.remote_backend import Channel, Forwarding, ProcessDesk
+from backstay.worker.process.protocol import BegunMessage, Order, Report, Task, Unpacking, refuse_unsayable
+from backstay.worker.process.remote_backend import Channel, Forwarding, RemoteBackend
 from backstay.worker.run.django_connections import close_old_connections
 from backstay.worker.run.local_backend import Completions
 from backstay.worker.run.outcomes import in_step, raised, returned
@@ -133,39 +133,39 @@ def _report(task: Task, channel: Channel, ending: Termination) -> Report:
     forget_peak()
     set_job_level(task.log_level)
     before = _cpu_seconds()
-    desk = ProcessDesk(task, channel, ending.held)
+    backend = RemoteBackend(task, channel, ending.held)
 
     def begin() -> None:
-        desk.begun = SYSTEM.monotonic()
-        channel.say(Begun(cpu_before=before, peak_rss_mb=_peak_rss_mb()))
+        backend.begun = SYSTEM.monotonic()
+        channel.say(BegunMessage(cpu_before=before, peak_rss_mb=_peak_rss_mb()))
 
     close_old_connections()
-    outcome = contextvars.copy_context().run(_attempt, task, desk, begin)
+    outcome = contextvars.copy_context().run(_attempt, task, backend, begin)
     close_old_connections()
-    desk.tell_last()
+    backend.tell_last()
     _flush()
     measured = Measured(cpu_ms=round((_cpu_seconds() - before) * 1000), peak_rss_mb=_peak_rss_mb())
     return Report.of(outcome, measured)
 
 
-def _attempt(task: Task, desk: ProcessDesk, begin: Callable[[], None]) -> Outcome:
-    contexts.enter(own := _context(task, desk))
+def _attempt(task: Task, backend: RemoteBackend, begin: Callable[[], None]) -> Outcome:
+    contexts.enter(own := _context(task, backend))
     try:
         try:
-            spec, desk.completions = _find(task)
+            spec, backend.completions = _find(task)
         finally:
             begin()
         arguments = spec.unpack(task.args)
         assert spec.function is not None
         call: Any = spec.function(own, **arguments) if spec.wants_context else spec.function(**arguments)
         value = asyncio.run(call) if spec.is_async else call
-        return desk.settled_as or returned(spec, value, result_limit=task.result_limit)
+        return backend.settled_as or returned(spec, value, result_limit=task.result_limit)
     except Terminated:
         raise
     except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
-        if desk.settled_as is not None:
+        if backend.settled_as is not None:
             own.log.warning("job.outlived", error=type(error).__qualname__)
-            return desk.settled_as
+            return backend.settled_as
         return _outcome_of(error, own, task.rules)
 
 
@@ -183,7 +183,7 @@ def _outcome_of(error: BaseException, own: Context, rules: ErrorRules) -> Outcom
     return outcome
 
 
-def _context(task: Task, desk: ProcessDesk) -> Context:
+def _context(task: Task, backend: RemoteBackend) -> Context:
     return Context(
         job_id=JobId(task.job_id),
         kind=task.kind,
@@ -201,7 +201,7 @@ def _context(task: Task, desk: ProcessDesk) -> Context:
         tags=() if task.tags is None else codec.decode(task.tags),
         metadata=None if task.metadata is None else codec.decode(task.metadata),
         timeout=task.timeout,
-        desk=desk,
+        backend=backend,
     )
 
 

@@ -18,8 +18,8 @@ import psutil
 
 from backstay.model.outcome import Crashed
 from backstay.worker.process.meter import Meter
-from backstay.worker.process.protocol import Begun, Report, Unpacking, Word
-from backstay.worker.process.requests import Errands
+from backstay.worker.process.protocol import BegunMessage, Report, Unpacking, Word
+from backstay.worker.process.requests import PendingRequests
 
 SEND_WITHIN = 30.0
 LAST_BREATH = 1.0
@@ -37,7 +37,7 @@ class Child:
 
     def __init__(self, *modules: str) -> None:
         self.served, self.has_begun = 0, False
-        self.errands: Errands | None = None
+        self.pending_requests: PendingRequests | None = None
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(SEND_WITHIN)
         self._unpacking = Unpacking()
@@ -70,19 +70,19 @@ class Child:
         """Hand over an attempt; raises OSError if the process is gone."""
         self._channel.sendall(task)
 
-    def receive(self, *, within: float) -> Begun | Report | None:
+    def receive(self, *, within: float) -> BegunMessage | Report | None:
         """What the process says next, None if nothing yet; raises EOFError when it can say no more.
 
         What its handler asks for on the way is done.
         """
-        if self.errands is not None and self.errands.is_waiting:
-            self.errands.answer(within=within)
+        if self.pending_requests is not None and self.pending_requests.is_waiting:
+            self.pending_requests.answer(within=within)
             within = 0
         while (word := self._hear(within=within)) is not None:
-            if isinstance(word, Begun | Report):
+            if isinstance(word, BegunMessage | Report):
                 return word
-            if self.errands is not None:
-                self.errands.take(word)
+            if self.pending_requests is not None:
+                self.pending_requests.take(word)
             within = 0
         return None
 

@@ -20,8 +20,8 @@ from backstay.model.records import Measured
 from backstay.runtime.env import Env
 from backstay.settings.job_logs import job_level
 from backstay.worker.process.handle import Child
-from backstay.worker.process.protocol import Begun, Report, Task, packed
-from backstay.worker.process.requests import Errands
+from backstay.worker.process.protocol import BegunMessage, Report, Task, packed
+from backstay.worker.process.requests import PendingRequests
 from backstay.worker.run.local_backend import Services, WorkerDesk
 from backstay.worker.run.outcomes import raised, timed_out
 from backstay.worker.run.running import Running
@@ -209,8 +209,8 @@ class ProcessPool:
         begin_by = self._env.monotonic() + IMPORT_WITHIN
         child.has_begun = False
         child.meter.start()
-        child.errands = Errands(WorkerDesk(running, self._services), child.send)
-        begun = self._heard(Begun, child, running, by=begin_by, otherwise=_NEVER_BEGAN)
+        child.pending_requests = PendingRequests(WorkerDesk(running, self._services), child.send)
+        begun = self._heard(BegunMessage, child, running, by=begin_by, otherwise=_NEVER_BEGAN)
         if begun is None:
             return None
         child.has_begun = True

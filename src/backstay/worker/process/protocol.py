@@ -99,7 +99,7 @@ Order = Task | Answer
 """What a worker says."""
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class BegunMessage(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The handler is imported, or could not be, and its time begins.
 
     `cpu_before` is what the process had computed, in seconds, when it was given the attempt.
@@ -109,7 +109,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     peak_rss_mb: int
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OutcomeMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An outcome; exactly one of the first five says which, none of them means completed without a result.
 
     An error with a signature means that the arguments did not fit.
@@ -126,7 +126,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     queue: str | None = None
 
     @classmethod
-    def of(cls, outcome: Outcome) -> Words:
+    def of(cls, outcome: Outcome) -> OutcomeMessage:
         """Put an outcome into words."""
         match outcome:
             case Fail():
@@ -168,13 +168,13 @@ class Words(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """How an attempt ended, and what it has used."""
 
-    words: Words
+    words: OutcomeMessage
     measured: Measured
 
     @classmethod
     def of(cls, outcome: Outcome, measured: Measured) -> Report:
         """Tell of an outcome."""
-        return cls(words=Words.of(outcome), measured=measured)
+        return cls(words=OutcomeMessage.of(outcome), measured=measured)
 
     @property
     def outcome(self) -> Outcome:
@@ -222,7 +222,7 @@ class LeaseAsked(msgspec.Struct, frozen=True, tag=True):
     number: int
 
 
-class Told(msgspec.Struct, frozen=True, tag=True):
+class ProgressMessage(msgspec.Struct, frozen=True, tag=True):
     """How far the handler has come."""
 
     progress: Progress
@@ -247,13 +247,13 @@ class SettlementAsked(msgspec.Struct, frozen=True, tag=True):
     """The handler's own transaction is to end the job in this way: what is to be written?"""
 
     number: int
-    words: Words
+    words: OutcomeMessage
 
 
 class Settled(msgspec.Struct, frozen=True, tag=True):
     """The handler's own transaction has ended the job."""
 
-    words: Words
+    words: OutcomeMessage
 
 
 Errand = (
@@ -263,13 +263,13 @@ Errand = (
     | LockAsked
     | UnlockAsked
     | LeaseAsked
-    | Told
+    | ProgressMessage
     | NoteMade
     | Logged
     | SettlementAsked
     | Settled
 )
-Word = Begun | Report | Errand
+Word = BegunMessage | Report | Errand
 """What a process says."""
 
 

@@ -1,4 +1,4 @@
-"""The desk of a handler in its own process: what its context asks for goes through the worker."""
+"""The backend of a handler in its own process: what its context asks for goes through the worker."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from backstay.worker.process.protocol import (
     Logged,
     MailAsked,
     NoteMade,
+    OutcomeMessage,
+    ProgressMessage,
     Settled,
     SettlementAsked,
     StepDone,
     StepsAsked,
     Task,
-    Told,
     UnlockAsked,
-    Words,
     packed,
     refuse_unsayable,
 )
@@ -85,7 +85,7 @@ class Channel:
         self._asked.pop(answer.number).set_result(answer)
 
 
-class ProcessDesk:
+class RemoteBackend:
     """Keeps what one attempt remembers and tells, by way of the worker."""
 
     def __init__(
@@ -128,7 +128,7 @@ class ProcessDesk:
                 self._is_told = True
                 # A worker that is gone is noticed where it is listened to.
                 with suppress(OSError):
-                    self._channel.say(Told(self._last))
+                    self._channel.say(ProgressMessage(self._last))
 
     def note(self, facts: dict[str, Any]) -> None:
         self._refuse_settled()
@@ -192,14 +192,14 @@ class ProcessDesk:
     def decide(self, outcome: Outcome) -> Settlement:
         if isinstance(outcome, Complete):
             return Settlement(State.COMPLETED, result=outcome.result)
-        asked = self._channel.ask(lambda number: SettlementAsked(number, Words.of(outcome)))
+        asked = self._channel.ask(lambda number: SettlementAsked(number, OutcomeMessage.of(outcome)))
         settlement: Settlement = self._answered(asked, lambda answer: answer.settlement).result()
         return settlement
 
     def settled(self, outcome: Outcome) -> None:
         self.settled_as = outcome
         with suppress(OSError):
-            self._channel.say(Settled(Words.of(outcome)))
+            self._channel.say(Settled(OutcomeMessage.of(outcome)))
 
     def transaction_is_over(self) -> None:
         self._in_transaction = False

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from typing import Any
 
-from backstay.attempt.backend import Desk, at_once
+from backstay.attempt.backend import AttemptBackend, at_once
 from backstay.errors import BackstayError, ClaimLost, LeaseUncertain
 from backstay.model.schedules.records import LockAnswer
 from backstay.model.settlement import Settlement
@@ -21,50 +21,50 @@ from backstay.worker.process.protocol import (
     Logged,
     MailAsked,
     NoteMade,
+    ProgressMessage,
     Settled,
     SettlementAsked,
     StepDone,
     StepsAsked,
-    Told,
     UnlockAsked,
     packed,
 )
 
 
-class Errands:
+class PendingRequests:
     """What one attempt has asked for and not been told yet."""
 
-    def __init__(self, desk: Desk, send: Callable[[bytes], None]) -> None:
-        self._desk, self._send = desk, send
+    def __init__(self, backend: AttemptBackend, send: Callable[[bytes], None]) -> None:
+        self._backend, self._send = backend, send
         self._waiting: dict[Future[Any], int] = {}
 
     def take(self, errand: Errand) -> None:
         """Do it, or see to it that it is done."""
         match errand:
-            case Told(progress):
-                self._desk.tell(progress)
+            case ProgressMessage(progress):
+                self._backend.tell(progress)
             case NoteMade(facts, None):
-                self._desk.note(facts)
+                self._backend.note(facts)
             case NoteMade(_, str(result)):
-                self._desk.note_partial(result)
+                self._backend.note_partial(result)
             case Logged(level, event, facts):
                 relay(level, event, facts)
             case Settled(words):
-                self._desk.settled(words.outcome)
+                self._backend.settled(words.outcome)
             case SettlementAsked(number, words):
-                self._waiting[at_once(self._desk.decide(words.outcome))] = number
+                self._waiting[at_once(self._backend.decide(words.outcome))] = number
             case StepsAsked(number):
-                self._waiting[self._desk.results()] = number
+                self._waiting[self._backend.results()] = number
             case StepDone(number, step):
-                self._waiting[self._desk.save(step)] = number
+                self._waiting[self._backend.save(step)] = number
             case MailAsked(number):
-                self._waiting[self._desk.mail()] = number
+                self._waiting[self._backend.mail()] = number
             case LockAsked(number, lock_id, ttl):
-                self._waiting[self._desk.lock(lock_id, ttl)] = number
+                self._waiting[self._backend.lock(lock_id, ttl)] = number
             case UnlockAsked(number, lock):
-                self._waiting[self._desk.unlock(lock)] = number
+                self._waiting[self._backend.unlock(lock)] = number
             case LeaseAsked(number):
-                self._waiting[_outcome(self._desk.ensure_lease)] = number
+                self._waiting[_outcome(self._backend.ensure_lease)] = number
 
     @property
     def is_waiting(self) -> bool:

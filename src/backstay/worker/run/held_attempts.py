@@ -16,7 +16,7 @@ from backstay.worker.run.local_backend import UNCERTAIN_AFTER
 from backstay.worker.run.running import Running
 
 
-class InHand:
+class HeldAttempts:
     """Attempts from their claim to their end. What names a `Running` wants the lock to be held; the rest takes it."""
 
     def __init__(self, lock: threading.Lock, env: Env) -> None:

@@ -1,4 +1,4 @@
-"""The desk of an attempt that runs in this worker: what its context asks for is done by the engine."""
+"""The backend of an attempt that runs in this worker: what its context asks for is done by the engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from backstay.model.settlement import Settlement
 from backstay.model.signals import Mail
 from backstay.runtime.env import Env
 from backstay.worker.run.outcomes import Noted, raised, with_notes
-from backstay.worker.step_writer import Notebook
+from backstay.worker.step_writer import StepWriter
 
 if TYPE_CHECKING:
     from backstay.worker.run.running import Running
@@ -61,7 +61,7 @@ class Completions(Protocol):
 class Services:
     """What the contexts of one worker's attempts share."""
 
-    notebook: Notebook
+    step_writer: StepWriter
     completions: Callable[[], Completions]
     transaction_limit: Callable[[Claim], timedelta]
     decider: Decider
@@ -82,15 +82,15 @@ class WorkerDesk:
         self._in_transaction = False
 
     def results(self) -> Future[dict[str, str | None]]:
-        return self._services.notebook.results(self._running.claim)
+        return self._services.step_writer.results(self._running.claim)
 
     def save(self, step: NewStep) -> Future[None]:
-        return self._services.notebook.save(self._running.claim, step)
+        return self._services.step_writer.save(self._running.claim, step)
 
     def tell(self, progress: Progress) -> None:
         self._refuse_settled()
         if not self._running.is_abandoned:
-            self._services.notebook.tell(self._running.claim, progress)
+            self._services.step_writer.tell(self._running.claim, progress)
 
     def note(self, facts: dict[str, Any]) -> None:
         self._refuse_settled()
@@ -119,7 +119,7 @@ class WorkerDesk:
             raise InvalidStep(name, "a step is not part of the transaction that is open here: do it before")
 
     def mail(self) -> Future[Mail]:
-        return self._services.notebook.mail(self._running.claim)
+        return self._services.step_writer.mail(self._running.claim)
 
     def refuse_waits(self, name: str) -> None:
         self._refuse_settled()
@@ -128,10 +128,10 @@ class WorkerDesk:
 
     def lock(self, lock_id: str, ttl: timedelta) -> Future[LockAnswer]:
         self.ensure_lease()
-        return self._services.notebook.locks.acquire(self._running.claim, lock_id, ttl)
+        return self._services.step_writer.locks.acquire(self._running.claim, lock_id, ttl)
 
     def unlock(self, lock: Lock) -> Future[bool]:
-        return self._services.notebook.locks.release(lock)
+        return self._services.step_writer.locks.release(lock)
 
     def transact(self, given: object, *, is_sync: bool, role: DatabaseRole | None = None) -> Ending:
         self._refuse_settled()
@@ -142,7 +142,7 @@ class WorkerDesk:
             given,
             claim,
             limit=services.transaction_limit(claim),
-            words=lambda: services.notebook.words_of(claim.guard),
+            words=lambda: services.step_writer.words_of(claim.guard),
             is_sync=is_sync,
             role=role,
         )
@@ -160,7 +160,7 @@ class WorkerDesk:
 
     def settled(self, outcome: Outcome) -> None:
         self._running.settled = outcome
-        self._services.notebook.forget(self._running.claim.guard)
+        self._services.step_writer.forget(self._running.claim.guard)
 
     def transaction_is_over(self) -> None:
         self._in_transaction = False

@@ -29,7 +29,7 @@ from backstay.worker.process.pool import ProcessLimits, ProcessPool
 from backstay.worker.run.batch_buffer import Gatherings
 from backstay.worker.run.batch_run import BatchRun
 from backstay.worker.run.django_connections import close_old_connections
-from backstay.worker.run.held_attempts import InHand
+from backstay.worker.run.held_attempts import HeldAttempts
 from backstay.worker.run.local_backend import Services
 from backstay.worker.run.outcomes import in_step, raised, returned, timed_out, with_notes
 from backstay.worker.run.resumed_coroutine import Driven
@@ -79,7 +79,7 @@ class Runner:
         self._is_taking = False
         self._ready: deque[Running] = deque()
         self._lock = threading.Lock()
-        self.in_hand = InHand(self._lock, env)
+        self.in_hand = HeldAttempts(self._lock, env)
         self._tally = Tally()
         self._threads = ThreadPool(slots)
         self._processes = ProcessPool(rules=rules, services=services, env=env, limits=process_limits)

@@ -114,13 +114,13 @@ class RunningContext(Context):
                 return self.metadata
             case "home":
                 return self._services.home
-            case "_desk":
-                self._desk = WorkerDesk(self._running, self._services)
-                return self._desk
+            case "_backend":
+                self._backend = WorkerDesk(self._running, self._services)
+                return self._backend
             case "_book":
                 self._running.book = super().__getattr__(name)
                 return self._running.book
-            case "_log" | "_now" | "_mailbox":
+            case "_log" | "_now" | "_signal_waits":
                 return super().__getattr__(name)
             case _:
                 return getattr(self._running.claim, name)

@@ -78,7 +78,7 @@ async def _announce(closing: Closing, row: Any) -> None:
 
 
 async def _close_subject(connection: Any, kind: str, arguments: dict[str, Any], error: str | None) -> None:
-    """A document or an import whose job is dead does not stay in work for ever, however the job died."""
+    """A document or an import whose job is dead does not stay in work forever, however the job died."""
     if kind == "DOCUMENT_PROCESSING":
         await connection.execute(
             "UPDATE oblicore.documents SET extraction_status = 'FAILED', error_message = $2, updated_at = now()"

@@ -81,7 +81,7 @@ def unit(connection: Connection, tenant_id: str, unit_id: str) -> RowMapping:
 
 
 def unit_by_label(connection: Connection, gtin: str, serial: str) -> RowMapping | None:
-    """Return a single battery by what its label says, whoever made it."""
+    """Return a single battery by what its label says, whatever its maker."""
     query = select(battery_units).where(battery_units.c.gtin == gtin, battery_units.c.serial == serial)
     return connection.execute(query).mappings().one_or_none()
 
