@@ -371,7 +371,7 @@ class Backstay(ServiceNouns):
         """Make transactions in which handlers complete their jobs; use `ctx.transaction()`."""
         from backstay.composition.connect import open_completions  # only where work begins
 
-        return open_completions(self.url, env=self._env, clock=self._clock, app=self)
+        return open_completions(self.url, self._here, env=self._env, clock=self._clock)
 
     def _handle(self, spec: HandlerSpec, job_id: object) -> JobHandle[Any]:
         """A handle for a job that is stored already; use the handler's own `handle`."""

@@ -28,7 +28,7 @@ from backstay.model.settlement import Settlement
 from backstay.model.states import State
 from backstay.runtime.env import SYSTEM
 from backstay.stores.caller_transaction.joining import Joining
-from backstay.stores.caller_transaction.postgres import PostgresHome
+from backstay.stores.caller_transaction.postgres import PostgresTarget
 from backstay.stores.handler_transaction.completing import Completions
 from chaos.operations import CutStore, Operation, new, one_claim
 
@@ -71,13 +71,13 @@ async def enqueue_inside(store: CutStore, jobs: list[NewJob]) -> None:
         connection = await asyncpg.connect(store.url)
         async with connection.transaction():
             await connection.execute(WRITES)
-            await Joining(PostgresHome(store.url)).join(connection, jobs)
+            await Joining(PostgresTarget(store.url)).join(connection, jobs)
 
 
 async def end_inside(store: CutStore, claim: Claim, settlement: Settlement, way: str = "own") -> None:
     connections = open_connections(store.url, env=SYSTEM, clock=store.clock)
     completions = Completions(
-        home=PostgresHome(store.url),
+        home=PostgresTarget(store.url),
         url=store.url,
         pooled=False,
         clock=store.clock,

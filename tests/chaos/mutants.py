@@ -187,7 +187,7 @@ async def again_with_other_ids(self: client_jobs.Jobs, jobs: Any, ids: Any) -> N
             await self.env.sleep(0.1)
 
 
-async def count_one_down(connection: Any, concerned: Any, came: Any) -> Any:
+async def count_one_down(connection: Any, concerned: Any, effects: Any) -> Any:
     """As a number of open parents would be: one telling, one less."""
     for child in concerned:
         if not await connection.fetch("flows/ended", ids=[child]):
@@ -199,7 +199,7 @@ async def count_one_down(connection: Any, concerned: Any, came: Any) -> Any:
             await connection.fetch_each("flows/decide", [{**tie, "decided": "met"}])
         if len(still) == 1:
             released = await connection.fetch_each("jobs/release", [{"job_id": child}])
-            came.queues |= {row["queue"] for row in released}
+            effects.queues |= {row["queue"] for row in released}
     return []
 
 

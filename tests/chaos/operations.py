@@ -483,8 +483,10 @@ WRITING = (
         lambda s, _: s.stores.workers.tell("w", "drain", **AUDITED),
         is_repeated=False,
     ),
-    Operation("workers.bury", silent_worker, lambda s, _: s.stores.workers.bury(silence=SECOND)),
-    Operation("workers.bury_one", registered, lambda s, _: s.stores.workers.bury_one("w")),
+    Operation(
+        "workers.declare_dead", silent_worker, lambda s, _: s.stores.workers.declare_dead(silence=SECOND)
+    ),
+    Operation("workers.declare_one_dead", registered, lambda s, _: s.stores.workers.declare_one_dead("w")),
     Operation("workers.resign", leading, lambda s, _: s.stores.workers.resign("w")),
     Operation("upkeep.forget_unused", long_gone, lambda s, _: s.forget_unused()),
     Operation(
@@ -570,7 +572,7 @@ READING = (
     ),
     Operation("kinds.all", nothing, lambda s, _: s.stores.kinds.all()),
     Operation("workers.all", registered, lambda s, _: s.stores.workers.all()),
-    Operation("workers.vicinity", registered, lambda s, _: s.stores.workers.tick_info("w")),
+    Operation("workers.tick_info", registered, lambda s, _: s.stores.workers.tick_info("w")),
     Operation("queues.pauses", paused, lambda s, _: s.stores.queues.pauses()),
     Operation("audit.of_job", dead_job, lambda s, job: s.stores.audit.of_job(job)),
     Operation("insights.waiting", stored(), lambda s, _: s.stores.insights.waiting()),

@@ -30,7 +30,7 @@ TRANSACTIONAL = frozenset({"booked", "booked_late", "booked_in_thread"})
 BOOK = "INSERT INTO chaos.effects (job_id, run) VALUES ($1, $2)"
 BOOK_IN_THREAD = "INSERT INTO chaos.effects (job_id, run) VALUES (%s, %s)"
 
-PACE = {"tick": 0.5, "leader_lease": 2, "silence": 6}
+PACE = {"tick": 0.5, "leader_lease": 2, "worker_timeout": 6}
 
 
 def application(settings: Settings) -> Backstay:

@@ -49,15 +49,15 @@ async def test_a_worker_that_cannot_tell_its_machine_has_no_neighbours(store: St
     assert await tick(store, "me") == []
 
 
-async def test_a_dead_worker_is_buried_by_one_neighbour_only(store: Store) -> None:
+async def test_a_dead_worker_is_declared_dead_by_one_neighbour_only(store: Store) -> None:
     await store.stores.workers.register(new_worker("dead"))
 
-    assert await store.stores.workers.bury_one("dead")
-    assert not await store.stores.workers.bury_one("dead")
+    assert await store.stores.workers.declare_one_dead("dead")
+    assert not await store.stores.workers.declare_one_dead("dead")
 
 
 @pytest.mark.parametrize(
-    ("other", "has_company"),
+    ("other", "has_competitors"),
     [
         ({"host": "elsewhere"}, True),
         ({"kinds": ("mail", "report"), "queues": ("slow", "default")}, True),
@@ -66,15 +66,15 @@ async def test_a_dead_worker_is_buried_by_one_neighbour_only(store: Store) -> No
         ({"kinds": ()}, False),
     ],
 )
-async def test_company_is_who_takes_jobs_of_the_same_kinds_and_queues_on_any_machine(
-    store: Store, other: dict[str, Any], has_company: bool
+async def test_competitors_take_jobs_of_the_same_kinds_and_queues_on_any_machine(
+    store: Store, other: dict[str, Any], has_competitors: bool
 ) -> None:
     workers = store.stores.workers
     await workers.register(new_worker("me", kinds=("report", "scan"), queues=("default", "night")))
-    assert not (await workers.tick_info("me")).has_company
+    assert not (await workers.tick_info("me")).has_competitors
 
     await workers.register(new_worker("other", **other))
-    assert (await workers.tick_info("me")).has_company is has_company
+    assert (await workers.tick_info("me")).has_competitors is has_competitors
 
     await workers.retire("other", state="stopping")
-    assert not (await workers.tick_info("me")).has_company
+    assert not (await workers.tick_info("me")).has_competitors

@@ -257,7 +257,7 @@ async def test_steps_and_progress_of_two_runs_are_told_apart(store: Store) -> No
     hand.step_writer.tell(old, Progress(current=1))
     writing = asyncio.create_task(hand.step_writer.run(stores.steps, stores.progress, stores.signals))
     await until(lambda: late.done() and saved.done())
-    await hand.step_writer.last_words([new])
+    await hand.step_writer.flush_progress([new])
     writing.cancel()
 
     assert "claim lost" in str(late.exception())

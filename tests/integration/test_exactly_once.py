@@ -161,7 +161,7 @@ async def test_an_error_after_the_block_is_told_and_changes_nothing(backstay: Ha
     ran = await backstay.try_job(own, n=7, how="late")
 
     assert (ran.job.state, ran.job.result, ran.job.error) == (State.COMPLETED, {"n": 7}, None)
-    assert "job.outlived" in told
+    assert "job.error_after_commit" in told
     assert "job.settled" not in told
 
 

@@ -24,13 +24,13 @@ MEMBERS = 10
 
 HOT: Hot = {
     "flows/concerned": ({"dependencies_pkey"}, 2 * BATCH),
-    "flows/hold_still": ({"jobs_pkey"}, BATCH),
+    "flows/lock_held": ({"jobs_pkey"}, BATCH),
     "flows/ended": ({"dependencies_pkey", "jobs_pkey"}, 2 * BATCH),
-    "flows/standing": ({"dependencies_pkey", "jobs_pkey"}, 3 * BATCH),
+    "flows/open_dependencies": ({"dependencies_pkey", "jobs_pkey"}, 3 * BATCH),
     "flows/results": ({"dependencies_pkey", "jobs_pkey"}, 3 * BATCH),
     "flows/decide": (set(), BATCH),
     "flows/fill": ({"jobs_pkey"}, BATCH),
-    "flows/say": ({"jobs_pkey"}, BATCH),
+    "flows/set_reason": ({"jobs_pkey"}, BATCH),
     "flows/void": ({"dependencies_pkey"}, BATCH),
     "flows/missed": ({"jobs_pkey"}, 2 * PAGE),
     "flows/of_job": ({"dependencies_pkey", "dependencies_of_parent"}, 2),
@@ -69,7 +69,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
         case "flows/add":
             ids = [uuid.uuid4() for _ in range(BATCH)]
             return {"id": ids, "callback_id": [None] * BATCH, **alike(tenant="", name="x", created_by="x")}
-        case "flows/decide" | "flows/tie" | "flows/join" | "flows/fill" | "flows/say":
+        case "flows/decide" | "flows/tie" | "flows/join" | "flows/fill" | "flows/set_reason":
             return {
                 "job_id": children,
                 "parent_id": parents,

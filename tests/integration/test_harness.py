@@ -454,6 +454,6 @@ async def test_a_harness_that_was_given_up_for_dead_goes_on_as_a_new_worker(back
     """Workers of other processes look at the register, and a harness tells nothing of itself between two jobs."""
     assert await backstay.run_job(send, user=1) == "sent to 1"
     [worker] = [one.id for one in await app.workers.all() if one.state == "alive"]
-    await app._enqueuer.stores.workers.bury_one(worker)
+    await app._enqueuer.stores.workers.declare_one_dead(worker)
 
     assert await backstay.run_job(send, user=2) == "sent to 2"

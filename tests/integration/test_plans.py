@@ -31,9 +31,9 @@ HOT: Hot = {
     "jobs/settle": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/renew": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/settled": ({"jobs_pkey"}, 2 * BATCH),
-    "jobs/look_again": ({"jobs_pkey"}, 3 * BATCH),
+    "jobs/lock_status": ({"jobs_pkey"}, 3 * BATCH),
     "jobs/seize": ({"jobs_pkey"}, 2 * BATCH),
-    "jobs/honour_cancel": ({"jobs_pkey"}, 2 * BATCH),
+    "jobs/apply_cancel_request": ({"jobs_pkey"}, 2 * BATCH),
     "jobs/promote": ({"jobs_due", "jobs_pkey"}, 3 * BATCH),
     "jobs/expired": ({"jobs_running"}, 2 * RUNNING),
     "jobs/of_worker": ({"jobs_running"}, RUNNING // 10),
@@ -62,7 +62,7 @@ HOT: Hot = {
     "jobs/states": ({"jobs_pkey"}, BATCH),
     "jobs/await": ({"jobs_pkey"}, 1),
     "jobs/hold": ({"jobs_pkey"}, BATCH),
-    "jobs/hold_still": ({"jobs_pkey"}, BATCH),
+    "jobs/lock_held": ({"jobs_pkey"}, BATCH),
     "jobs/release": ({"jobs_pkey"}, BATCH),
     "jobs/cancel": ({"jobs_pkey"}, BATCH),
     "jobs/request_cancel": ({"jobs_pkey"}, BATCH),
@@ -149,7 +149,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return {"ids": await tables.ids("running"), "epoch": 1}
         case "settle":
             return await settlement_values(tables)
-        case "renew" | "settled" | "look_again":
+        case "renew" | "settled" | "lock_status":
             return await tables.claims()
         case "seize":
             return {**await tables.claims(), "hold_for": [MINUTE] * BATCH}
@@ -161,11 +161,11 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
             return {"worker": "w1", "limit": BATCH, "unanswered": [uuid.uuid4()]}
         case "by_age":
             return {"after": NIL, "limit": BATCH}
-        case "lock_finished" | "delete_finished" | "hold_still":
+        case "lock_finished" | "delete_finished" | "lock_held":
             return {"ids": await tables.ids("dead"), "finished_before": datetime.now(UTC)}
         case "get" | "ending" | "await":
             return {"id": (await tables.ids("available", 1))[0]}
-        case "honour_cancel" | "expire" | "miss_deadline" | "states" | "hold" | "cancel":
+        case "apply_cancel_request" | "expire" | "miss_deadline" | "states" | "hold" | "cancel":
             return {"job_id": await tables.ids("available"), "why": ["because"] * BATCH}
         case "release":
             return {"job_id": await tables.ids("held")}

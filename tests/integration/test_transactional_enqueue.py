@@ -28,8 +28,8 @@ from backstay.model.job import JobId, NewJob, Stored
 from backstay.model.records import KindRecord
 from backstay.stores.caller_transaction.job_json import to_object
 from backstay.stores.caller_transaction.joining import Joining
-from backstay.stores.caller_transaction.postgres import PostgresHome
-from backstay.stores.caller_transaction.sqlite import SqliteHome
+from backstay.stores.caller_transaction.postgres import PostgresTarget
+from backstay.stores.caller_transaction.sqlite import SqliteTarget
 from backstay.stores.database.migrate import migrate
 from backstay.stores.database.postgres import Postgres
 from backstay.stores.enqueuing import EnqueuingStore
@@ -127,7 +127,7 @@ def new_job(**options: Any) -> NewJob:
 
 
 async def enqueue_in(transaction: object, jobs: list[NewJob], *, url: str) -> list[Stored]:
-    return await Joining(PostgresHome(url)).join(transaction, jobs)
+    return await Joining(PostgresTarget(url)).join(transaction, jobs)
 
 
 async def enqueue_and_roll_back(begin: Begin, job: NewJob, url: str) -> None:
@@ -465,14 +465,14 @@ def test_a_transaction_on_sqlite_is_refused_by_a_store_on_postgresql(url: str) -
     connection.execute("BEGIN")
 
     with pytest.raises(WrongDatabase, match="on sqlite, but jobs are stored on postgresql"):
-        Joining(PostgresHome(url)).join_sync(connection, [new_job()])
+        Joining(PostgresTarget(url)).join_sync(connection, [new_job()])
     connection.close()
 
 
 async def test_a_transaction_on_postgresql_is_refused_by_a_store_on_sqlite(observer: Connection) -> None:
     async with observer.transaction():
         with pytest.raises(WrongDatabase, match="on postgresql, but jobs are stored on sqlite"):
-            await Joining(SqliteHome("jobs.db", lambda: 0)).join(observer, [new_job()])
+            await Joining(SqliteTarget("jobs.db", lambda: 0)).join(observer, [new_job()])
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,10 @@ HOT: Hot = {
     "workers/beat": ({"workers_pkey"}, 0),
     "workers/lead": (set(), 0),
     "workers/neighbours": ({"workers_pkey"}, 0),
-    "workers/company": ({"workers_pkey"}, 0),
+    "workers/competitors": ({"workers_pkey"}, 0),
     "workers/other_code": (set(), 0),
-    "workers/bury_one": ({"workers_pkey"}, 0),
-    "workers/bury": (set(), 0),
+    "workers/declare_one_dead": ({"workers_pkey"}, 0),
+    "workers/declare_dead": (set(), 0),
     "kinds/routes": (set(), 0),
     "overrides/all": (set(), 0),
 }

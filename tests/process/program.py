@@ -32,13 +32,13 @@ from backstay.worker import watchdog
 from chaos import mutants
 
 Settings = dict[str, Any]
-PACE = {"tick": 0.5, "leader_lease": 2, "silence": 30}
+PACE = {"tick": 0.5, "leader_lease": 2, "worker_timeout": 30}
 
 
 def application(settings: Settings) -> Backstay:
     """The application under test; `lease` is short, so that a lost one is rescued while a test waits."""
     # At their usual size every test of a crash would take half a minute.
-    usual = {"silence": 30} if "tick" in settings else PACE
+    usual = {"worker_timeout": 30} if "tick" in settings else PACE
     pace = {**usual, **{name: settings[name] for name in PACE if name in settings}}
     app = Backstay(settings["url"], settings=pace, emit=Events(settings.get("events")))
     journal = Journal(settings.get("journal"))

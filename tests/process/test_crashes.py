@@ -72,7 +72,7 @@ async def test_a_killed_workers_job_goes_on_at_once_on_the_same_machine(shop: Wo
     victim.signal(signal.SIGKILL)
     await eventually(lambda: len(shop.journal("start", job_id=orphan)) == 2, within=SOON)
 
-    assert [told["reason"] for told in heir.events("worker.buried")] == ["its process is gone"]
+    assert [told["reason"] for told in heir.events("worker.declared_dead")] == ["its process is gone"]
     assert [line.pid for line in shop.journal("start", job_id=orphan)] == [victim.pid, heir.pid]
 
 
@@ -106,14 +106,14 @@ async def test_a_killed_workers_job_runs_again_within_66_seconds_on_another_mach
 
 
 async def test_a_frozen_worker_changes_nothing_when_it_thaws_and_goes_on(shop: Workshop) -> None:
-    frozen = await shop.started_worker(silence=2)
+    frozen = await shop.started_worker(worker_timeout=2)
     job_id = await shop.enqueue("wait_for_file", path=str(shop.gate()))
     await eventually(lambda: shop.journal("start"), within=10)
-    other = await shop.started_worker(silence=2)
+    other = await shop.started_worker(worker_timeout=2)
 
     await freeze(frozen, shop)
     await eventually(lambda: len(shop.journal("start")) == 2, within=RESCUE_FROM_FROZEN)
-    await eventually(lambda: other.events("worker.buried"), within=15)
+    await eventually(lambda: other.events("worker.declared_dead"), within=15)
     shop.gate().touch()
     await shop.all_ended(1, within=10)
     finished = await shop.app.jobs.get(job_id)

@@ -129,7 +129,7 @@ async def test_a_completion_whose_reply_was_lost_counts_once(postgres_shop: Work
 
         assert cut.seen
         assert await worker.terminated() == 0
-        assert worker.events("worker.stopped")[0]["fenced"] == 0
+        assert worker.events("worker.stopped")[0]["late_outcomes"] == 0
     assert len(shop.journal("start")) == 5
     assert await shop.rows("SELECT DISTINCT attempt, run, lease_epoch FROM backstay.jobs") == [(1, 1, 2)]
 
@@ -145,7 +145,7 @@ async def test_a_failure_whose_reply_was_lost_is_recorded_once(postgres_shop: Wo
 
         assert cut.seen
         assert await worker.terminated() == 0
-        assert worker.events("worker.stopped")[0]["fenced"] == 0
+        assert worker.events("worker.stopped")[0]["late_outcomes"] == 0
     assert (await shop.app.jobs.get(job_id)).state == "dead"
     assert [attempt.status for attempt in await shop.app.jobs.attempts(job_id)] == ["failed"]
     assert len(await shop.app.dead_letters.open()) == 1

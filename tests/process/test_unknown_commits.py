@@ -42,7 +42,7 @@ async def test_a_commit_whose_reply_was_lost_counts_once(
 
         assert cut.seen
         assert await worker.terminated() == 0
-        assert worker.events("worker.stopped")[0]["fenced"] == 0
+        assert worker.events("worker.stopped")[0]["late_outcomes"] == 0
     assert await bank.rows("SELECT n FROM payments") == [(1,)]
     assert len(bank.journal("start")) == 1
     job = await bank.app.jobs.get(job_id)

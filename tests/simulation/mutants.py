@@ -65,7 +65,7 @@ async def _forget(*_: object) -> None:
     """Take no permits over."""
 
 
-async def _count_one_down(connection: Any, concerned: Any, came: Any) -> list[Any]:
+async def _count_one_down(connection: Any, concerned: Any, effects: Any) -> list[Any]:
     """Take one telling of a parent's end for one parent less, whichever it was."""
     for child in concerned:
         if not await connection.fetch("flows/ended", ids=[child]):
@@ -77,7 +77,7 @@ async def _count_one_down(connection: Any, concerned: Any, came: Any) -> list[An
             await connection.fetch_each("flows/decide", [{**tie, "decided": "met"}])
         if len(still) == 1:
             released = await connection.fetch_each("jobs/release", [{"job_id": child}])
-            came.queues |= {row["queue"] for row in released}
+            effects.queues |= {row["queue"] for row in released}
     return []
 
 
@@ -146,7 +146,10 @@ MUTANTS = (
     ),
     Mutant("refund never given", "jobs/settle", "job.attempt - given.refund", "job.attempt"),
     Mutant(
-        "retry in spite of a cancel", "jobs/honour_cancel", "job.cancel_requested_at IS NOT NULL", "FALSE"
+        "retry in spite of a cancel",
+        "jobs/apply_cancel_request",
+        "job.cancel_requested_at IS NOT NULL",
+        "FALSE",
     ),
     Mutant(
         "permits kept as a counter, which every settlement counts down",
@@ -164,14 +167,14 @@ MUTANTS = (
     ),
     Mutant(
         "child released with its first parent",
-        "flows/standing",
+        "flows/open_dependencies",
         "WHERE open.job_id = job.id\n          AND COALESCE(open.verdict, '') = ''",
         "WHERE FALSE",
     ),
     Mutant("parents counted down", target="backstay.stores.dependents._decide", function=_count_one_down),
     Mutant(
         "ends that nobody followed are left",
-        target="backstay.maintenance.dependents_sweeper.Follower.sweep",
+        target="backstay.maintenance.dependents_sweeper.DependentsSweeper.sweep",
         function=_sweep_nothing,
     ),
     Mutant(

@@ -315,7 +315,7 @@ class Lives(RuleBasedStateMachine):
     @rule()
     def bury(self) -> None:
         self.model.alive.discard("v")
-        assert self.loop.run(self.store.stores.workers.bury_one("v"))
+        assert self.loop.run(self.store.stores.workers.declare_one_dead("v"))
 
     @rule(by=SECONDS)
     def pass_time(self, by: timedelta) -> None:

@@ -166,10 +166,10 @@ def test_what_a_hint_named_is_looked_for_behind_the_last_job_of_any_pair() -> No
     assert noted(claims(2), limit=3).behind_the_last() == NOON + timedelta(seconds=1)
 
 
-def working(*firsts: float, has_company: bool = True) -> tuple[ClaimCursor, float]:
+def working(*firsts: float, has_competitors: bool = True) -> tuple[ClaimCursor, float]:
     """Has taken ten jobs at a time, the first of each so many seconds after noon; and the time it is then."""
     claim_cursor, now = ClaimCursor(), 100.0
-    claim_cursor.has_company = has_company
+    claim_cursor.has_competitors = has_competitors
     for first in firsts:
         since = claim_cursor.since(PAIRS, now)
         claim_cursor.note(claims(10, after=first), limit=10, since=since, took=0.01, now=now + 0.01)
@@ -191,8 +191,8 @@ def test_what_others_will_have_taken_by_then_is_passed_over() -> None:
 
 
 def test_a_worker_by_itself_passes_nothing_over_whatever_its_line_looks_like() -> None:
-    assert passed_over(*working(0, 29, 68, 87, has_company=False), last=96) == 0
-    assert passed_over(*working(0, 10, 20, 14_400, has_company=False), last=14_409) == 0
+    assert passed_over(*working(0, 29, 68, 87, has_competitors=False), last=96) == 0
+    assert passed_over(*working(0, 10, 20, 14_400, has_competitors=False), last=14_409) == 0
 
 
 def test_after_a_gap_in_the_line_a_little_is_passed_over_once() -> None:
@@ -255,7 +255,7 @@ def test_what_others_took_is_forgotten_at_the_end_of_the_line() -> None:
 
 
 def test_several_workers_look_everywhere_less_often_each() -> None:
-    (alone, now), (together, _) = working(0, 29, 58, 87, has_company=False), working(0, 29, 58, 87)
+    (alone, now), (together, _) = working(0, 29, 58, 87, has_competitors=False), working(0, 29, 58, 87)
     for claim_cursor in (alone, together):
         claim_cursor.note(claims(10, after=116), limit=10, since=None, took=0.01, now=now)
 
@@ -285,7 +285,7 @@ def test_how_far_a_worker_was_with_other_pairs_says_nothing() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(-50, 5000), st.floats(0.001, 0.4)), max_size=30))
 def test_a_worker_looks_everywhere_at_least_twice_a_second(steps: list[tuple[int, float, float]]) -> None:
     claim_cursor, now, looked_at = ClaimCursor(), 100.0, 0.0
-    claim_cursor.has_company = True
+    claim_cursor.has_competitors = True
     for number, after, pause in steps:
         since = claim_cursor.since(PAIRS, now)
         assert since is None or now - looked_at < EVERYWHERE_IN_COMPANY
@@ -302,7 +302,7 @@ def test_workers_that_pass_each_other_over_leave_nobody_behind(
     waiting = dict(enumerate(sorted(line)))
     frontiers, now = [ClaimCursor() for _ in range(workers)], 100.0
     for claim_cursor in frontiers:
-        claim_cursor.has_company = workers > 1
+        claim_cursor.has_competitors = workers > 1
     for _ in range(20 * len(line)):
         if not waiting:
             return

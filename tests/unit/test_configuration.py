@@ -264,7 +264,7 @@ def test_what_is_measured_in_ticks_follows_a_tick_that_was_set(folder: Path) -> 
     read = settings(folder, tick="1s")
 
     assert read.leader_lease == timedelta(seconds=2.2)
-    assert read.silence == timedelta(seconds=6)
+    assert read.worker_timeout == timedelta(seconds=6)
 
 
 def test_numbers_of_the_policy_lie_below_those_of_the_code(

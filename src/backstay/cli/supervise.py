@@ -29,10 +29,10 @@ class SuperviseOptions:
     health: Path | None = None
 
 
-NO_WISHES = SuperviseOptions()
+DEFAULT_OPTIONS = SuperviseOptions()
 
 
-def supervise(chosen: Chosen, wishes: SuperviseOptions) -> int:
+def supervise(chosen: Chosen, options: SuperviseOptions) -> int:
     """Keep such workers running until a signal comes; returns the exit code."""
     import asyncio
 
@@ -45,11 +45,11 @@ def supervise(chosen: Chosen, wishes: SuperviseOptions) -> int:
             "--until-empty goes with a single process: a supervisor would start another in its place"
         )
     send_logs(chosen)
-    memory = None if wishes.max_memory is None else megabytes(wishes.max_memory, field="--max-memory")
-    limits, health = Limits(wishes.max_jobs, memory), Health(wishes.health)
+    memory = None if options.max_memory is None else megabytes(options.max_memory, field="--max-memory")
+    limits, health = Limits(options.max_jobs, memory), Health(options.health)
 
     async def run() -> int:
-        supervisor = _supervisor(chosen, wishes.processes or 1, limits, health)
+        supervisor = _supervisor(chosen, options.processes or 1, limits, health)
         _stop_on_signals(supervisor, asyncio.get_running_loop())
         return await supervisor.run()
 

@@ -10,7 +10,7 @@ import typer
 
 from backstay.cli.options import command
 from backstay.cli.session import Session
-from backstay.cli.supervise import NO_WISHES, SuperviseOptions, supervise
+from backstay.cli.supervise import DEFAULT_OPTIONS, SuperviseOptions, supervise
 from backstay.cli.working import Chosen, LogFormat, LogLevel, become
 
 ApplicationArgument = Annotated[
@@ -117,10 +117,10 @@ def worker(
         migrate=migrate,
         until_empty=until_empty,
     )
-    wishes = SuperviseOptions(processes=processes, max_jobs=max_jobs, max_memory=max_memory, health=health)
-    if wishes == NO_WISHES:
+    options = SuperviseOptions(processes=processes, max_jobs=max_jobs, max_memory=max_memory, health=health)
+    if options == DEFAULT_OPTIONS:
         become(chosen)
-    raise typer.Exit(supervise(chosen, wishes))
+    raise typer.Exit(supervise(chosen, options))
 
 
 def _given(session: Session) -> dict[str, Any]:

@@ -26,20 +26,20 @@ class Waiter:
 
     def __init__(self, jobs: Jobs, wakeups: Wakeups, env: Env) -> None:
         self._jobs, self._wakeups, self._env = jobs, wakeups, env
-        self._bells: dict[str, set[asyncio.Event]] = {}
+        self._wake_events: dict[str, set[asyncio.Event]] = {}
         self._listener: asyncio.Task[None] | None = None
 
     async def result_text(self, job_id: JobId, *, timeout: timedelta | None) -> str | None:
         """The JSON text of the job's result; raises JobDead, JobCancelled, JobNotFound or ResultTimeout."""
         hint, wake_event = done_hint(job_id), asyncio.Event()
-        self._bells.setdefault(hint, set()).add(wake_event)
+        self._wake_events.setdefault(hint, set()).add(wake_event)
         self._start_listening()
         try:
             return await self._look_until_done(job_id, wake_event, timeout)
         finally:
-            self._bells[hint].discard(wake_event)
-            if not self._bells[hint]:
-                del self._bells[hint]
+            self._wake_events[hint].discard(wake_event)
+            if not self._wake_events[hint]:
+                del self._wake_events[hint]
 
     async def close(self) -> None:
         """Stop listening."""
@@ -95,7 +95,7 @@ class Waiter:
             self._listener = asyncio.get_running_loop().create_task(self._wakeups.listen(self._on_hint))
 
     def _on_hint(self, hint: str) -> None:
-        rung = self._bells.values() if hint == ANYTHING else [self._bells.get(hint, set())]
+        rung = self._wake_events.values() if hint == ANYTHING else [self._wake_events.get(hint, set())]
         for bells in rung:
             for wake_event in bells:
                 wake_event.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -13,7 +14,6 @@ import asyncpg
 
 from backstay.errors import InvalidSettings, SchemaMismatch
 from backstay.handlers.registry import Registry
-from backstay.model.flows import Followed
 from backstay.model.limits.fairness import Fair
 from backstay.model.promoted_fields import Promotion
 from backstay.model.suggestions import Rebuilt
@@ -28,8 +28,8 @@ from backstay.stores.archive import ArchiveStore
 from backstay.stores.audit import AuditStore
 from backstay.stores.audit_chain import AuditChainStore
 from backstay.stores.caller_transaction.joining import Joining, TargetDatabase
-from backstay.stores.caller_transaction.postgres import PostgresHome
-from backstay.stores.caller_transaction.sqlite import SqliteHome
+from backstay.stores.caller_transaction.postgres import PostgresTarget
+from backstay.stores.caller_transaction.sqlite import SqliteTarget
 from backstay.stores.claims.claims import ClaimStore
 from backstay.stores.contract import ServiceStores, Stores
 from backstay.stores.database import migrate
@@ -47,7 +47,7 @@ from backstay.stores.figures import FigureStore
 from backstay.stores.flows import FlowStore
 from backstay.stores.handler_transaction.completing import Completions
 from backstay.stores.insights import InsightStore
-from backstay.stores.job_ended import Aftermath, Tell, tell_nobody
+from backstay.stores.job_ended import AfterEnd, SendHints, send_no_hints
 from backstay.stores.jobs import JobStore
 from backstay.stores.kinds import KindStore
 from backstay.stores.limits import LimitStore
@@ -67,11 +67,13 @@ from backstay.stores.tenants import TenantStore
 from backstay.stores.upkeep import UpkeepStore
 from backstay.stores.webhooks import WebhookStore
 from backstay.stores.workers import WorkerStore
-from backstay.wakeups.contract import LATER, Wakeups, done_hint, queue_hint
+from backstay.wakeups.contract import Wakeups
+from backstay.wakeups.followed import send_followed
 from backstay.wakeups.postgres import PostgresWakeups
 from backstay.wakeups.sqlite import SqliteWakeups
 
 if TYPE_CHECKING:
+    from backstay.composition.loop_resources import Resources
     from backstay.dispatch.redis_dispatch import RedisDispatch  # needs the package redis
 
 HANDLER_CONNECTIONS = 20
@@ -97,9 +99,9 @@ def open_database(url: str, *, clock: Callable[[], datetime] | None = None) -> D
             )
 
 
-def stores_on(lane: Lane, *, tell: Tell = tell_nobody) -> Stores:
-    """Every store, on the connections of one purpose; `tell` hears which jobs go on because others ended."""
-    after = Aftermath(lane, tell)
+def stores_on(lane: Lane, *, send_hints: SendHints = send_no_hints) -> Stores:
+    """Every store, on the connections of one purpose; `send_hints` wakes those who wait for jobs that go on now."""
+    after = AfterEnd(lane, send_hints)
     return Stores(
         enqueuing=EnqueuingStore(lane),
         claims=ClaimStore(lane, after),
@@ -178,7 +180,7 @@ class Connections:
         return self._stores_on(ReadyLane(self.database.lane(purpose, size=size), ready))
 
     def _stores_on(self, lane: Lane) -> Stores:
-        stores = stores_on(lane, tell=self._tell)
+        stores = stores_on(lane, send_hints=partial(send_followed, self.wakeups, emit=log_event))
         if self.dispatch is None:
             return stores
         return replace(
@@ -201,20 +203,12 @@ class Connections:
         await self.prepare()
         return await self.dispatch.rebuild(self.truth())
 
-    def _tell(self, followed: Followed) -> None:
-        if followed.problem is not None:
-            log_event("store.failed", doing="follow jobs that ended", error=followed.problem)
-        hints = {*map(queue_hint, followed.queues), *map(done_hint, followed.awaited)}
-        if hints:
-            # What is released may be due later.
-            self.wakeups.send(LATER, *sorted(hints))
-
     def joining(self, ready: Callable[[], Awaitable[None]]) -> Joining:
         """Store jobs inside transactions that callers opened on this database."""
         if isinstance(self.database, Sqlite):
-            return Joining(SqliteHome(self.database.file.path, self.database.clock), ready)
+            return Joining(SqliteTarget(self.database.file.path, self.database.clock), ready)
         clock = self.database.clock if isinstance(self.database, Postgres) else None
-        return Joining(PostgresHome(self.url, clock), ready)
+        return Joining(PostgresTarget(self.url, clock), ready)
 
     async def prepare(self) -> None:
         """See that the tables are there: a file of our own is brought up to date, a server must be already."""
@@ -294,19 +288,22 @@ class Connections:
         return await self.pools[0]
 
 
-def open_completions(url: str, *, env: Env, clock: Callable[[], datetime] | None, app: Any) -> Completions:
-    """Makes transactions in which handlers complete their jobs; nothing is connected yet."""
+def open_completions(
+    url: str, here: Callable[[], Resources], *, env: Env, clock: Callable[[], datetime] | None
+) -> Completions:
+    """Make transactions in which handlers complete their jobs; nothing is connected yet.
+
+    `here` returns what the running loop has open by then.
+    """
     scheme, _, rest = url.partition("://")
     plain, pooled = (url, False) if scheme == "sqlite" else _take_pooled(url)
-    home: TargetDatabase = PostgresHome(url, clock)
+    home: TargetDatabase = PostgresTarget(url, clock)
     if scheme == "sqlite":
         path = _sqlite_path(url, rest)
-        home = SqliteHome(path if path == ":memory:" else str(Path(path).absolute()), lambda: 0)
+        home = SqliteTarget(path if path == ":memory:" else str(Path(path).absolute()), lambda: 0)
 
     async def pool() -> Any:
-        # What is prepared is also closed with its loop.
-        await app._enqueuer.joiner.prepare()
-        return await app._connections.handler_pool()
+        return await here().handler_pool()
 
     return Completions(home=home, url=plain, pooled=pooled, clock=clock, env=env, pool=pool)
 

@@ -45,6 +45,11 @@ class Resources:
         """Close it, whoever knows of it."""
         await (self.end() if self.guard is None else self.guard.aclose())
 
+    async def handler_pool(self) -> Any:
+        """Connections for handlers' own transactions, which are closed with the loop."""
+        await self.client.enqueuer.joiner.prepare()
+        return await self.connections.handler_pool()
+
     async def end(self) -> None:
         """Close the client and its connections."""
         await self.client.close()

@@ -22,7 +22,7 @@ from backstay.handlers.registry import Registry
 from backstay.handlers.spec import HandlerSpec
 from backstay.maintenance.archiver import Archiver
 from backstay.maintenance.chainer import AuditChainer
-from backstay.maintenance.dependents_sweeper import Follower
+from backstay.maintenance.dependents_sweeper import DependentsSweeper
 from backstay.maintenance.figure_writer import FigureWriter
 from backstay.maintenance.loop import Maintenance
 from backstay.maintenance.neighbours import Neighbours, process_facts
@@ -45,6 +45,7 @@ from backstay.settings.sources import Settings
 from backstay.settings.version import __version__
 from backstay.stores.contract import Stores
 from backstay.wakeups.contract import SCHEDULES
+from backstay.worker.fetch.claim_requests import Asks
 from backstay.worker.identity import boot_id, worker_id
 from backstay.worker.plan import Duties, Parts, Plan, Routes
 from backstay.worker.process.pool import refuse_unimportable
@@ -102,8 +103,7 @@ def _plan(
         describe=lambda name: _describe(name, specs, options, concurrency),
         registry=registry,
         kinds=tuple(record_of(spec, builder, registry) for spec in specs),
-        wanted=lambda routes: _wanted(specs, options.queues, routes, numbers, registry),
-        per_queue=lambda: per_worker_of(registry, numbers.overrides),
+        asks=lambda routes: _asks(specs, options.queues, routes, numbers, registry),
         use_overrides=numbers.use,
         decider=Decider(registry, numbers, env),
         reacting=frozenset(spec.kind for spec in specs if State.COMPLETED in spec.reactions),
@@ -144,6 +144,22 @@ def _chosen(registry: Registry, options: WorkerOptions) -> list[HandlerSpec]:
         if spec.runs_in == "process":
             refuse_unimportable(spec)
     return specs
+
+
+def _asks(
+    specs: Sequence[HandlerSpec],
+    queues: Iterable[str] | None,
+    routes: Routes,
+    numbers: EffectivePolicies,
+    registry: Registry,
+) -> Asks:
+    return Asks(
+        wanted=_wanted(specs, queues, routes, numbers, registry),
+        per_queue=per_worker_of(registry, numbers.overrides),
+        batched={
+            name: spec.batching for spec in specs if spec.batching for name in (spec.kind, *spec.aliases)
+        },
+    )
 
 
 def _wanted(
@@ -258,8 +274,8 @@ async def take_over(url: str, workers: Sequence[str], *, emit: Emit, env: Env) -
         figures = FigureWriter(stores.figures, list, emit=emit)
         rescuer = _rescuer(connections, stores, numbers, timedelta, figures, emit=emit, env=env)
         for worker in workers:
-            if await stores.workers.bury_one(worker):
-                emit("worker.buried", worker=worker, reason="its process is gone")
+            if await stores.workers.declare_one_dead(worker):
+                emit("worker.declared_dead", worker=worker, reason="its process is gone")
             await rescuer.take_over(worker)
         await figures.write()
     finally:
@@ -311,7 +327,7 @@ def _duties(
         rescuer,
         Archiver(stores, general, settings=settings, emit=emit, env=env),
         Neighbours(stores.workers, rescuer, emit=emit, env=env),
-        Follower(stores.flows),
+        DependentsSweeper(stores.flows),
         figures,
         Operator(stores, connections.wakeups, emit=emit, env=env),
         AuditChainer(stores.service.audit_chain),
@@ -319,7 +335,7 @@ def _duties(
         vitals=worker.vitals,
         on_given_up=lambda: worker._replace_identity(stores.workers),
         on_routes=worker._use_routes,
-        on_vicinity=worker._look_around,
+        on_tick_info=worker._use_tick_info,
         on_overrides=numbers.use,
         settings=settings,
         emit=emit,

@@ -9,7 +9,7 @@ from backstay.stores.contract import Flows
 PAGE = 5000
 
 
-class Follower:
+class DependentsSweeper:
     """Looks at a page of parents at every tick, and only while some job waits for another."""
 
     def __init__(self, flows: Flows) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from backstay.errors import StoreError
 from backstay.maintenance.archiver import Archiver
 from backstay.maintenance.chainer import AuditChainer
-from backstay.maintenance.dependents_sweeper import Follower
+from backstay.maintenance.dependents_sweeper import DependentsSweeper
 from backstay.maintenance.figure_writer import FigureWriter
 from backstay.maintenance.neighbours import Neighbours
 from backstay.maintenance.operator import Operator
@@ -43,7 +43,7 @@ class Maintenance:
         rescuer: Rescuer,
         archiver: Archiver,
         neighbours: Neighbours,
-        follower: Follower,
+        dependents_sweeper: DependentsSweeper,
         figures: FigureWriter,
         operator: Operator,
         chainer: AuditChainer,
@@ -52,7 +52,7 @@ class Maintenance:
         vitals: Callable[[], Vitals],
         on_given_up: Callable[[], Awaitable[None]],
         on_routes: Callable[[Routes], None],
-        on_vicinity: Callable[[TickInfo], None],
+        on_tick_info: Callable[[TickInfo], None],
         on_overrides: Callable[[Sequence[Override]], None],
         settings: Settings,
         emit: Emit,
@@ -60,10 +60,10 @@ class Maintenance:
     ) -> None:
         self._workers, self._upkeep, self._promoter, self._scheduler = workers, upkeep, promoter, scheduler
         self._rescuer, self._archiver, self._chainer = rescuer, archiver, chainer
-        self._releaser, self._follower = releaser, follower
+        self._releaser, self._dependents_sweeper = releaser, dependents_sweeper
         self._neighbours, self._figures, self._operator = neighbours, figures, operator
         self._worker_id, self._vitals, self._on_given_up = worker_id, vitals, on_given_up
-        self._on_overrides, self._on_vicinity = on_overrides, on_vicinity
+        self._on_overrides, self._on_tick_info = on_overrides, on_tick_info
         self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
         self.is_leader = False
         self._told: str | None = None
@@ -154,7 +154,7 @@ class Maintenance:
     def _learn(self, near: TickInfo) -> None:
         self._on_overrides(near.overrides)
         self._on_routes(near.routes)
-        self._on_vicinity(near)
+        self._on_tick_info(near)
         self._told = near.told
         self._neighbours.know(near.neighbours)
 
@@ -176,7 +176,7 @@ class Maintenance:
         if look.has_reports:
             await self._rescuer.settle_reported()
         await self._rescuer.sweep(look)
-        await self._follower.sweep(look)
+        await self._dependents_sweeper.sweep(look)
         if look.has_unstarted:
             self._emit("job.expired", jobs=await self._upkeep.expire(limit=BATCH))
         if look.has_unchained:
@@ -189,9 +189,9 @@ class Maintenance:
             await self._promoter.tend_pauses()
         if look.has_late:
             self._emit("job.late", jobs=await self._upkeep.miss_deadlines(limit=BATCH))
-        if look.silence > self._settings.silence:
-            for worker in await self._workers.bury(silence=self._settings.silence):
-                self._emit("worker.buried", worker=worker)
+        if look.silence > self._settings.worker_timeout:
+            for worker in await self._workers.declare_dead(silence=self._settings.worker_timeout):
+                self._emit("worker.declared_dead", worker=worker)
         await self._archiver.run_if_due()
 
     def _stop_leading(self) -> None:

@@ -84,7 +84,7 @@ class Neighbours:
             is_gone,
         )
         self._known: dict[str, Neighbour] = {}
-        self._buried: dict[str, float] = {}
+        self._declared_dead: dict[str, float] = {}
 
     def know(self, neighbours: Sequence[Neighbour]) -> None:
         """Look after these from now on."""
@@ -100,14 +100,14 @@ class Neighbours:
                 self._emit("store.failed", doing="take over from a neighbour", error=str(error))
 
     async def look(self) -> None:
-        """Take over from every neighbour that is gone, and once more from those buried a moment ago."""
+        """Take over from every neighbour that is gone, and once more from those declared dead a moment ago."""
         for neighbour in [known for known in self._known.values() if self._is_gone(known)]:
-            if await self._workers.bury_one(neighbour.id):
-                self._emit("worker.buried", worker=neighbour.id, reason="its process is gone")
-                self._buried[neighbour.id] = self._env.monotonic()
+            if await self._workers.declare_one_dead(neighbour.id):
+                self._emit("worker.declared_dead", worker=neighbour.id, reason="its process is gone")
+                self._declared_dead[neighbour.id] = self._env.monotonic()
                 await self._rescuer.take_over(neighbour.id)
             self._known.pop(neighbour.id, None)
-        for worker, buried_at in list(self._buried.items()):
-            if self._env.monotonic() - buried_at > LOOK_AGAIN_AFTER:
+        for worker, declared_at in list(self._declared_dead.items()):
+            if self._env.monotonic() - declared_at > LOOK_AGAIN_AFTER:
                 await self._rescuer.take_over(worker)
-                del self._buried[worker]
+                del self._declared_dead[worker]

@@ -43,7 +43,7 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
         "A supervisor cannot write its health files; it goes on without them, and tries again.",
     ),
     "worker.replaced": (Level.WARNING, "A worker was given up for dead and goes on under a new id."),
-    "worker.buried": (Level.WARNING, "A worker was not heard of for long and is given up for dead."),
+    "worker.declared_dead": (Level.WARNING, "A worker was not heard of for long and is given up for dead."),
     "worker.failed": (
         Level.ERROR,
         "A worker has ended by an error of its own; its jobs are left to the others.",
@@ -62,7 +62,10 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "jobs.claimed": (Level.DEBUG, "A worker has received jobs."),
     "job.measured": (Level.DEBUG, "An attempt in a process of its own has used so much time and memory."),
     "job.progressed": (Level.DEBUG, "A handler has told how far its job has come."),
-    "job.outlived": (Level.WARNING, "A handler raised after the transaction that had completed its job."),
+    "job.error_after_commit": (
+        Level.WARNING,
+        "A handler raised after the transaction that had completed its job.",
+    ),
     "job.started": (Level.INFO, "A handler begins to work on a job."),
     "job.completed": (
         Level.INFO,

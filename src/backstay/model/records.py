@@ -125,13 +125,13 @@ class Neighbour:
 class TickInfo:
     """Where jobs are sent besides their own queues, who else works on this machine, and what operators changed.
 
-    `has_company` tells whether another worker, on whichever machine, takes jobs of the same kinds and queues; `told`
-    is what somebody told this worker to do last.
+    `has_competitors` tells whether another worker, on whichever machine, takes jobs of the same kinds and queues;
+    `told` is what somebody told this worker to do last.
     """
 
     routes: frozenset[tuple[str, str]] = frozenset()
     neighbours: tuple[Neighbour, ...] = ()
-    has_company: bool = False
+    has_competitors: bool = False
     overrides: tuple[Override, ...] = ()
     told: str | None = None
     other_code: frozenset[str] = frozenset()

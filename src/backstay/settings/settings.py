@@ -274,7 +274,7 @@ _OWN: tuple[Setting, ...] = (
         follows="2.2 times tick",
     ),
     Setting(
-        name="silence",
+        name="worker_timeout",
         read=_from_text(_within(timedelta(milliseconds=300), timedelta(hours=1))),
         default=timedelta(seconds=30),
         about="after how long without a sign of life a worker is given up for dead; at least three ticks",

@@ -60,7 +60,7 @@ class Settings:
     log_level: str
     tick: timedelta
     leader_lease: timedelta
-    silence: timedelta
+    worker_timeout: timedelta
     forget_workers_after: timedelta
     archive_every: timedelta
     archive_to: str | None
@@ -176,7 +176,7 @@ def _aliases(
 def _follow_tick(chosen: dict[str, Chosen]) -> None:
     """Let what is measured in ticks follow a tick that was set, and refuse what cannot work with it."""
     tick = chosen["tick"]
-    for name, factor, least in (("leader_lease", 2.2, 2), ("silence", 6, 3)):
+    for name, factor, least in (("leader_lease", 2.2, 2), ("worker_timeout", 6, 3)):
         if chosen[name].source == "default" and tick.source != "default":
             chosen[name] = Chosen(name, tick.value * factor, "follows tick")
         one = chosen[name]

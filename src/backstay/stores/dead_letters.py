@@ -16,7 +16,7 @@ from backstay.model.records import DeadLetter, DeadLetterFilter, DeadLetterGroup
 from backstay.model.states import State
 from backstay.stores import audit, misfits, rows
 from backstay.stores.database.interface import Connection, Lane, Row
-from backstay.stores.job_ended import Aftermath
+from backstay.stores.job_ended import AfterEnd
 from backstay.stores.jobs import refusal
 from backstay.stores.reactions import react
 
@@ -29,7 +29,7 @@ class DeadLetterStore:
     """Lists and closes dead letters on one lane."""
 
     lane: Lane
-    after: Aftermath
+    after: AfterEnd
 
     async def open(
         self,
@@ -186,16 +186,16 @@ class DeadLetterStore:
                 for what in ("steps/forget", "signals/forget", "signals/forget_waits"):
                     await connection.fetch(what, id=job_id)
                 await misfits.forget(connection, job_id)
-        await self.after.of([job_id])
-        self.after.tell_of(told)
+        await self.after.follow([job_id])
+        self.after.hint(told)
         return queues[job_id]
 
     async def _close_many(self, job_ids: Sequence[JobId], decision: _Decision) -> dict[JobId, str]:
         async with self.lane.transaction() as connection:
             # In the order of ids, so that two who decide about the same jobs cannot block each other forever.
             queues, told = await decision.carry_out(connection, sorted(job_ids))
-        await self.after.of(queues)
-        self.after.tell_of(told)
+        await self.after.follow(queues)
+        self.after.hint(told)
         return queues
 
 

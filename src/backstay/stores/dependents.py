@@ -33,24 +33,24 @@ async def follow(lane: Lane, job_ids: Iterable[JobId]) -> Followed:
 
     After many rounds it stops: the regular sweep finds what is left.
     """
-    pending, came = sorted(set(job_ids)), _Came()
+    pending, effects = sorted(set(job_ids)), _Effects()
     for _ in range(MOST_ROUNDS):
         if not pending:
             break
         ended, pending = pending[:AT_ONCE], pending[AT_ONCE:]
-        pending += await _follow_batch(lane, ended, came)
-    return Followed(queues=frozenset(came.queues), awaited=frozenset(came.awaited))
+        pending += await _follow_batch(lane, ended, effects)
+    return Followed(queues=frozenset(effects.queues), awaited=frozenset(effects.awaited))
 
 
 @dataclass(slots=True)
-class _Came:
+class _Effects:
     """What has come of it so far."""
 
     queues: set[str] = field(default_factory=set)
     awaited: set[JobId] = field(default_factory=set)
 
 
-async def _follow_batch(lane: Lane, ended: Sequence[JobId], came: _Came) -> list[JobId]:
+async def _follow_batch(lane: Lane, ended: Sequence[JobId], effects: _Effects) -> list[JobId]:
     cancelled: list[JobId] = []
     after = _START
     while True:
@@ -58,14 +58,14 @@ async def _follow_batch(lane: Lane, ended: Sequence[JobId], came: _Came) -> list
         concerned = [rows.job_id(row["job_id"]) for row in found]
         if concerned:
             async with lane.transaction() as connection:
-                cancelled += await _decide(connection, concerned, came)
+                cancelled += await _decide(connection, concerned, effects)
         if len(concerned) < AT_ONCE:
             return cancelled
         after = concerned[-1]
 
 
-async def _decide(connection: Connection, concerned: Sequence[JobId], came: _Came) -> list[JobId]:
-    held = {rows.job_id(row["id"]) for row in await connection.fetch("flows/hold_still", ids=concerned)}
+async def _decide(connection: Connection, concerned: Sequence[JobId], effects: _Effects) -> list[JobId]:
+    held = {rows.job_id(row["id"]) for row in await connection.fetch("flows/lock_held", ids=concerned)}
     gone = [job_id for job_id in concerned if job_id not in held]
     if gone:
         await connection.fetch("flows/void", ids=gone)
@@ -78,9 +78,9 @@ async def _decide(connection: Connection, concerned: Sequence[JobId], came: _Cam
     for dependency, state, result in ended:
         verdicts.add(dependency, state, flows.decide(dependency, state, codec.decode(result or "null")))
     await connection.fetch_each("flows/decide", verdicts.values)
-    cancelled = await _cancel(connection, verdicts.cancel, came)
+    cancelled = await _cancel(connection, verdicts.cancel, effects)
     others = [job_id for job_id in waiting if job_id not in cancelled]
-    return cancelled + await _go_on(connection, others, verdicts, came)
+    return cancelled + await _go_on(connection, others, verdicts, effects)
 
 
 @dataclass(slots=True)
@@ -106,13 +106,13 @@ class _Verdicts:
             )
 
 
-async def _cancel(connection: Connection, why: dict[JobId, str], came: _Came) -> list[JobId]:
+async def _cancel(connection: Connection, why: dict[JobId, str], effects: _Effects) -> list[JobId]:
     given = [{"job_id": job_id, "why": why[job_id]} for job_id in sorted(why)]
     found = await connection.fetch_each("jobs/cancel", given)
     cancelled = [rows.job_id(row["id"]) for row in found]
     if cancelled:
         await connection.fetch("flows/void", ids=cancelled)
-    came.awaited |= {rows.job_id(row["id"]) for row in found if row["is_awaited"]}
+    effects.awaited |= {rows.job_id(row["id"]) for row in found if row["is_awaited"]}
     lines = [
         audit.Line(
             tenant=row["tenant"],
@@ -126,17 +126,17 @@ async def _cancel(connection: Connection, why: dict[JobId, str], came: _Came) ->
         for row in found
     ]
     await audit.record(connection, lines)
-    came.queues |= await react(connection, found)
+    effects.queues |= await react(connection, found)
     return cancelled
 
 
 async def _go_on(
-    connection: Connection, job_ids: Sequence[JobId], verdicts: _Verdicts, came: _Came
+    connection: Connection, job_ids: Sequence[JobId], verdicts: _Verdicts, effects: _Effects
 ) -> list[JobId]:
     """Release those that nothing keeps any more, say of the others why they wait; returns those it had to cancel."""
     if not job_ids:
         return []
-    standing = await connection.fetch("flows/standing", ids=job_ids)
+    standing = await connection.fetch("flows/open_dependencies", ids=job_ids)
     free: list[JobId] = []
     said: list[dict[str, object]] = []
     for row in standing:
@@ -148,11 +148,11 @@ async def _go_on(
         reason = verdicts.kept.get(job_id, row["reason"] if row["is_kept"] else flows.WAITS)
         if reason != row["reason"]:
             said.append({"job_id": job_id, "why": reason})
-    await connection.fetch_each("flows/say", said)
+    await connection.fetch_each("flows/set_reason", said)
     unfit = await _fill(connection, free) if free else {}
-    cancelled = await _cancel(connection, unfit, came)
+    cancelled = await _cancel(connection, unfit, effects)
     ready = [{"job_id": job_id} for job_id in await _signalled(connection, free) if job_id not in unfit]
-    came.queues |= {row["queue"] for row in await connection.fetch_each("jobs/release", ready)}
+    effects.queues |= {row["queue"] for row in await connection.fetch_each("jobs/release", ready)}
     return cancelled
 
 
@@ -160,7 +160,7 @@ async def _signalled(connection: Connection, job_ids: Sequence[JobId]) -> list[J
     """Those of some jobs that wait for no signal besides; the others say which it is."""
     missing = await signals.missing(connection, job_ids) if job_ids else {}
     said = [{"job_id": job_id, "why": held_reason(name)} for job_id, name in missing.items()]
-    await connection.fetch_each("flows/say", said)
+    await connection.fetch_each("flows/set_reason", said)
     return [job_id for job_id in job_ids if job_id not in missing]
 
 

@@ -25,7 +25,7 @@ from backstay.model.states import State
 from backstay.stores import audit, flow_rows, rows, signals
 from backstay.stores.database.interface import Connection, Lane, Row
 from backstay.stores.enqueuing import in_transaction, keys_of, store_keyed, values_of
-from backstay.stores.job_ended import Aftermath
+from backstay.stores.job_ended import AfterEnd
 from backstay.stores.reactions import react
 
 _START = JobId(UUID(int=0))
@@ -36,17 +36,17 @@ class FlowStore:
     """Stores flows on one lane."""
 
     lane: Lane
-    after: Aftermath
+    after: AfterEnd
 
     async def enqueue(self, flow: NewFlow) -> Mapping[JobId, JobId]:
         stored, found = await in_transaction(self.lane, lambda connection: _store(connection, flow))
         # A parent may have ended before the ties to it could be seen.
-        await self.after.of(stored.outside)
+        await self.after.follow(stored.outside)
         return found
 
     async def sweep(self, *, after: JobId | None, limit: int) -> JobId | None:
         found = await self.lane.fetch("flows/missed", after=after or _START, limit=limit)
-        await self.after.surely_of([rows.job_id(row["id"]) for row in found if row["is_missed"]])
+        await self.after.follow_or_raise([rows.job_id(row["id"]) for row in found if row["is_missed"]])
         return rows.job_id(found[-1]["id"]) if len(found) >= limit else None
 
     async def all(self, *, tenant: str | None, before: JobId | None, limit: int) -> list[FlowRecord]:
@@ -77,8 +77,8 @@ class FlowStore:
             )
             queues = await react(connection, waiting)
         cancelled = [rows.job_id(row["id"]) for row in waiting]
-        await self.after.of(cancelled)
-        self.after.tell_of(queues)
+        await self.after.follow(cancelled)
+        self.after.hint(queues)
         return cancelled + [rows.job_id(row["id"]) for row in running]
 
     async def run_again(self, root: JobId, copies: Mapping[JobId, JobId], *, actor: str, reason: str) -> None:
@@ -103,8 +103,8 @@ class FlowStore:
             )
             free = sorted(set(copies.values()) - {one.job_id for one in again})
             released = await connection.fetch_each("jobs/release", [{"job_id": new} for new in free])
-        self.after.tell_of(row["queue"] for row in released)
-        await self.after.of(sorted({one.parent_id for one in again} - set(copies.values())))
+        self.after.hint(row["queue"] for row in released)
+        await self.after.follow(sorted({one.parent_id for one in again} - set(copies.values())))
 
     async def _with_progress(self, found: Sequence[Row]) -> list[FlowRecord]:
         ids = [rows.job_id(row["id"]) for row in found]

@@ -1,4 +1,4 @@
-"""What must happen after jobs have ended, however they ended: every store that ends a job calls this, after its commit.
+"""What follows from the end of jobs, however they ended: every store that ends a job calls this, after its commit.
 
 After, not in the same transaction: a new statement sees what others have committed meanwhile, and nobody who settles a
 job waits for another job's row. What a crash keeps from happening here is found by the leader's sweep.
@@ -17,46 +17,47 @@ from backstay.stores.database.interface import Lane
 from backstay.stores.dependents import follow
 from backstay.stores.limits import release
 
-Tell = Callable[[Followed], None]
+SendHints = Callable[[Followed], None]
+"""Wakes workers and callers for whom there is something new."""
 
 
-def tell_nobody(_: Followed) -> None:
-    """Workers find the jobs when they look by themselves."""
+def send_no_hints(_: Followed) -> None:
+    """Workers find the jobs when they poll."""
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
-    """Does on one lane what follows from ends, and tells which queues have work because of it."""
+class AfterEnd:
+    """Lets jobs go on that waited for others to end, and sends hints to the queues that have work because of it."""
 
     lane: Lane
-    tell: Tell = tell_nobody
+    send_hints: SendHints = send_no_hints
 
-    async def of(self, job_ids: Iterable[JobId]) -> None:
-        """Let go on what waited for these jobs; does not fail, because what it follows is committed already."""
+    async def follow(self, job_ids: Iterable[JobId]) -> None:
+        """Let jobs go on that waited for these; does not fail, because the ends are committed already."""
         try:
-            await self.surely_of(job_ids)
+            await self.follow_or_raise(job_ids)
         except StoreError as error:
-            self.tell(Followed(problem=str(error)))
+            self.send_hints(Followed(problem=str(error)))
 
-    async def surely_of(self, job_ids: Iterable[JobId]) -> None:
-        """Do the same, and fail if it cannot be done now."""
+    async def follow_or_raise(self, job_ids: Iterable[JobId]) -> None:
+        """Do the same, and raise if the database is not available."""
         ended = list(job_ids)
         if ended:
-            self.tell(await follow(self.lane, ended))
+            self.send_hints(await follow(self.lane, ended))
 
-    async def of_waiting(self, job_ids: Iterable[JobId]) -> None:
-        """The same for jobs that ended without having run; who stood in line behind one of them goes on, too."""
+    async def follow_waiting(self, job_ids: Iterable[JobId]) -> None:
+        """Do the same for jobs that ended without having run; also those that stood in line behind one go on."""
         ended = list(job_ids)
-        await self.of(ended)
+        await self.follow(ended)
         try:
             found = await self.lane.fetch_each("limits/lines", [{"job_id": job_id} for job_id in ended])
             queues = await release(self.lane, {ORDER + row["order_key"] for row in found})
         except StoreError as error:
-            self.tell(Followed(problem=str(error)))
+            self.send_hints(Followed(problem=str(error)))
             return
-        self.tell_of(queues)
+        self.hint(queues)
 
-    def tell_of(self, queues: Iterable[str]) -> None:
-        """Tell that these queues have work."""
+    def hint(self, queues: Iterable[str]) -> None:
+        """Wake the workers of these queues."""
         if told := frozenset(queues):
-            self.tell(Followed(queues=told))
+            self.send_hints(Followed(queues=told))

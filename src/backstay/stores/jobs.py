@@ -15,7 +15,7 @@ from backstay.model.states import WAITING, State, sources_of
 from backstay.stores import audit, quotas, rows
 from backstay.stores.database.interface import Connection, Lane, Row
 from backstay.stores.enqueuing import values_of
-from backstay.stores.job_ended import Aftermath
+from backstay.stores.job_ended import AfterEnd
 from backstay.stores.job_filters import search_values
 from backstay.stores.reactions import react
 
@@ -27,7 +27,7 @@ class JobStore:
     """Reads jobs and changes waiting ones on one lane."""
 
     lane: Lane
-    after: Aftermath
+    after: AfterEnd
 
     async def get(self, job_id: JobId) -> Job | None:
         found = await self.lane.fetch("jobs/get", id=job_id)
@@ -62,8 +62,8 @@ class JobStore:
     async def cancel(self, job_id: JobId, *, actor: str, reason: str, running: bool) -> State:
         state, queues = await self._cancel(job_id, actor=actor, reason=reason, running=running)
         if state is State.CANCELLED:
-            await self.after.of_waiting([job_id])
-            self.after.tell_of(queues)
+            await self.after.follow_waiting([job_id])
+            self.after.hint(queues)
         return state
 
     async def _cancel(
@@ -187,7 +187,7 @@ async def refusal(
 
 async def _before(connection: Connection, job_id: JobId) -> tuple[str | None, Row | None]:
     """The state of a job, and what else it is until the transaction ends; None if there is none."""
-    found = await connection.fetch("jobs/hold_still", ids=[job_id])
+    found = await connection.fetch("jobs/lock_held", ids=[job_id])
     return (found[0]["state"], found[0]) if found else (None, None)
 
 

@@ -12,7 +12,7 @@ from backstay.model.job import JobId
 from backstay.model.states import State
 from backstay.stores import audit, finished, misfits, rows
 from backstay.stores.database.interface import Lane, Row
-from backstay.stores.job_ended import Aftermath
+from backstay.stores.job_ended import AfterEnd
 from backstay.stores.reactions import react
 
 
@@ -21,7 +21,7 @@ class UpkeepStore:
     """Promotes, expires and removes jobs on one lane."""
 
     lane: Lane
-    after: Aftermath
+    after: AfterEnd
 
     async def promote(self, *, limit: int) -> list[str]:
         return [row["queue"] for row in await self.lane.fetch("jobs/promote", limit=limit)]
@@ -36,8 +36,8 @@ class UpkeepStore:
             lines = [_line(row, was, "job.expired", State.CANCELLED) for row in found]
             await audit.record(connection, lines)
             queues = await react(connection, found)
-        await self.after.of_waiting([rows.job_id(row["id"]) for row in found])
-        self.after.tell_of(queues)
+        await self.after.follow_waiting([rows.job_id(row["id"]) for row in found])
+        self.after.hint(queues)
         return len(found)
 
     async def miss_deadlines(self, *, limit: int) -> int:
@@ -56,15 +56,15 @@ class UpkeepStore:
             lines = [_line(row, was, "job.missed_deadline", State.DEAD) for row in found]
             await audit.record(connection, lines)
             queues = await react(connection, found)
-        await self.after.of_waiting([rows.job_id(row["id"]) for row in found])
-        self.after.tell_of(queues)
+        await self.after.follow_waiting([rows.job_id(row["id"]) for row in found])
+        self.after.hint(queues)
         return len(found)
 
     async def tend_misfits(self, *, limit: int) -> list[str]:
         async with self.lane.transaction() as connection:
             released, dead, queues = await misfits.go_on(connection, limit=limit)
-        await self.after.of_waiting([rows.job_id(row["id"]) for row in dead])
-        self.after.tell_of(queues)
+        await self.after.follow_waiting([rows.job_id(row["id"]) for row in dead])
+        self.after.hint(queues)
         return released
 
     async def delete_finished(

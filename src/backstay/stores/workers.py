@@ -61,11 +61,11 @@ class WorkerStore:
             await audit.record(connection, [line])
             return True
 
-    async def bury(self, *, silence: timedelta) -> list[str]:
-        return [row["id"] for row in await self.lane.fetch("workers/bury", silence=silence)]
+    async def declare_dead(self, *, silence: timedelta) -> list[str]:
+        return [row["id"] for row in await self.lane.fetch("workers/declare_dead", silence=silence)]
 
-    async def bury_one(self, worker: str) -> bool:
-        return bool(await self.lane.fetch("workers/bury_one", id=worker))
+    async def declare_one_dead(self, worker: str) -> bool:
+        return bool(await self.lane.fetch("workers/declare_one_dead", id=worker))
 
     async def all(self, *, limit: int = 200) -> list[WorkerRecord]:
         return [rows.worker(row) for row in await self.lane.fetch("workers/all", limit=limit)]
@@ -77,12 +77,12 @@ class WorkerStore:
 async def _tick_info(on: Connection | Lane, worker: str) -> TickInfo:
     routes = await on.fetch("kinds/routes")
     others = await on.fetch("workers/neighbours", id=worker)
-    [company] = await on.fetch("workers/company", id=worker)
+    [found] = await on.fetch("workers/competitors", id=worker)
     return TickInfo(
         routes=frozenset((row["queue"], row["kind"]) for row in routes),
         neighbours=tuple(map(rows.neighbour, others)),
-        has_company=bool(company["has_company"]),
+        has_competitors=bool(found["has_competitors"]),
         overrides=tuple(map(rows.override, await on.fetch("overrides/all"))),
-        told=company["told"],
+        told=found["told"],
         other_code=frozenset(row["kind"] for row in await on.fetch("workers/other_code", id=worker)),
     )

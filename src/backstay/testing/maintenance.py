@@ -39,7 +39,7 @@ async def catch_up(app: Backstay, worker: Worker) -> None:
         pass
     # The worker of the test lives, however far the test has travelled.
     await stores.workers.tick(worker.id, vitals=Vitals(), lease=app.settings.leader_lease, overrun=OVERRUN)
-    await stores.workers.bury(silence=app.settings.silence)
+    await stores.workers.declare_dead(silence=app.settings.worker_timeout)
 
 
 async def _fire(app: Backstay, stores: Stores, worker: Worker) -> None:

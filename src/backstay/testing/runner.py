@@ -125,7 +125,7 @@ class JobRunner:
 
     async def _wanted(self) -> tuple[Wanted, ...]:
         self._plan.use_overrides(await self._stores.overrides.all())
-        return self._plan.wanted(await self._stores.insights.routes())
+        return self._plan.asks(await self._stores.insights.routes()).wanted
 
     async def _claim(
         self, wanted: list[Wanted], worker_id: str, *, limit: int = 0, suspects: int = 0
@@ -152,7 +152,7 @@ class JobRunner:
 
 @asynccontextmanager
 async def hands(app: Backstay, worker: Worker) -> AsyncIterator[JobRunner]:
-    """Hands of a worker for as long as the block lasts."""
+    """Yield a runner that works as a worker does, for as long as the block lasts."""
     opened = JobRunner(app, worker)
     try:
         yield opened

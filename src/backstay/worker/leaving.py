@@ -61,7 +61,7 @@ async def stop_when_empty(
             continue
         # A database that does not answer is reported by those who need it.
         with suppress(StoreError):
-            is_empty = not await claims.has_work(fetcher.wanted)
+            is_empty = not await claims.has_work(fetcher.asks.wanted)
     stop()
     # The end of one of a worker's tasks is taken for a failure.
     await asyncio.Event().wait()

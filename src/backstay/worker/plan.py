@@ -13,10 +13,11 @@ from backstay.handlers.registry import Registry
 from backstay.model.classify import ErrorRules
 from backstay.model.events import Emit
 from backstay.model.job import Claim
-from backstay.model.records import KindRecord, NewWorker, Override, Wanted
+from backstay.model.records import KindRecord, NewWorker, Override
 from backstay.runtime.env import Env
 from backstay.stores.contract import Claims, Kinds, Locks, Signals, Steps, Telling, Workers
 from backstay.wakeups.contract import Wakeups
+from backstay.worker.fetch.claim_requests import Asks
 from backstay.worker.job_lines import JobLines
 from backstay.worker.leaving import Stoppable, stop_when_empty, stop_when_outgrown
 from backstay.worker.process.pool import ProcessLimits
@@ -40,8 +41,8 @@ class Plan:
     describe: Callable[[str], NewWorker]
     registry: Registry
     kinds: tuple[KindRecord, ...]
-    wanted: Callable[[Routes], tuple[Wanted, ...]]
-    per_queue: Callable[[], Mapping[str, int]]
+    asks: Callable[[Routes], Asks]
+    """What to claim, by the numbers of now and the queues that jobs were moved to."""
     use_overrides: Callable[[Sequence[Override]], None]
     decider: Decider
     reacting: frozenset[str]

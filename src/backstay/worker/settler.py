@@ -124,7 +124,7 @@ class Settler:
             await self._write_measures()
         batch = self._writing
         if self._step_writer.has_words:
-            await self._write_last_words([claim for claim, _ in batch])
+            await self._write_pending_progress([claim for claim, _ in batch])
         completed = [pair for pair in batch if isinstance(pair[1], Complete)]
         others = [pair for pair in batch if not isinstance(pair[1], Complete)]
         for part in (*self._by_reaction(completed), others):
@@ -182,9 +182,9 @@ class Settler:
                 return
         self._set_apart((claim, outcome), seconds=REFUSED_AGAIN)
 
-    async def _write_last_words(self, claims: Sequence[Claim]) -> None:
+    async def _write_pending_progress(self, claims: Sequence[Claim]) -> None:
         try:
-            await self._until_written(lambda: self._step_writer.last_words(claims))
+            await self._until_written(lambda: self._step_writer.flush_progress(claims))
         except StoreError as error:
             # Outcomes must not wait for what was told on the way.
             self._emit("store.failed", doing="write progress", error=str(error))

@@ -81,7 +81,7 @@ class StepWriter:
         self._told[claim.guard] = (claim, progress)
         self._wake_event.ring()
 
-    def words_of(self, guard: Guard) -> Progress | None:
+    def pending_progress(self, guard: Guard) -> Progress | None:
         """What an attempt has told and is not stored yet."""
         # Also what is being written: that may have to wait for the one who asks.
         told = self._told.get(guard) or self._sending.get(guard)
@@ -96,7 +96,7 @@ class StepWriter:
         """Whether some progress is not stored yet."""
         return bool(self._told) or self._writing.locked()
 
-    async def last_words(self, claims: Sequence[Claim]) -> None:
+    async def flush_progress(self, claims: Sequence[Claim]) -> None:
         """Write now what these have told: once they are settled, nobody may."""
         await self._write([claim.guard for claim in claims])
 

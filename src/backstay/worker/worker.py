@@ -105,7 +105,7 @@ class Worker:
         return self._monitor.vitals() if self._monitor else Vitals()
 
     @property
-    def fenced(self) -> int:
+    def late_outcomes(self) -> int:
         """How many late outcomes of this worker were refused."""
         return self._settler.lost if self._settler else 0
 
@@ -196,7 +196,7 @@ class Worker:
             await self._shut_down(parts, fetcher, fetching, settler)
             await self._say_goodbye(parts, duties, holds_something=fetcher.may_hold or not settler.is_idle)
             self._lines.sum_up()
-            self._emit("worker.stopped", worker=self.id, settled=settler.settled, fenced=settler.lost)
+            self._emit("worker.stopped", worker=self.id, settled=settler.settled, late_outcomes=settler.lost)
         finally:
             for task in tasks:
                 task.cancel()
@@ -264,12 +264,10 @@ class Worker:
         fetcher = Fetcher(
             parts.fetching,
             self._runner,
-            plan.wanted(frozenset()),
+            plan.asks(frozenset()),
             slots=plan.concurrency,
             poll_busy=plan.poll_busy.total_seconds(),
             poll_idle=plan.poll_idle.total_seconds(),
-            per_queue=plan.per_queue,
-            batching=lambda kind: plan.registry.get(kind).batching,
             give_back=settler.offer,
             hint=parts.wakeups.send,
             emit=emit,
@@ -373,19 +371,18 @@ class Worker:
 
     def _use_routes(self, routes: Routes) -> None:
         """Look into these queues as well, and claim by the numbers of now."""
-        wanted = self._plan.wanted(routes)
-        if self._fetcher is not None and self._fetcher.wanted != wanted:
-            self._fetcher.wanted = wanted
-            self._fetcher.wake_event.ring()
+        asks = self._plan.asks(routes)
+        if self._fetcher is not None and self._fetcher.asks != asks:
+            self._fetcher.ask_for(asks)
             if self._heartbeat is not None:
                 self._heartbeat.wake_event.ring()
 
-    def _look_around(self, near: TickInfo) -> None:
+    def _use_tick_info(self, near: TickInfo) -> None:
         """Reckon with others that take from the same lines, or with none, and do what somebody told this worker."""
         if near.told == "stop":
             self.stop()
         if self._fetcher is not None:
-            self._fetcher.look_around(near)
+            self._fetcher.use_tick_info(near)
 
     def _finish(self, claim: Claim, outcome: Outcome) -> None:
         assert self._settler is not None

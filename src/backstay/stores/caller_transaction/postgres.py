@@ -48,7 +48,7 @@ ASK_WITHIN = 10.0
 Ask = Callable[[], Awaitable[Identity]]
 
 
-class PostgresHome:
+class PostgresTarget:
     """The database that jobs belong in, and which connections are known to lead there."""
 
     engine = "postgresql"

@@ -30,7 +30,7 @@ from backstay.stores.kinds import KindStore
 CHECKPOINTS_ARE_SOUND = (3, 51, 3)
 
 
-class SqliteHome:
+class SqliteTarget:
     """The file that jobs belong in."""
 
     engine = "sqlite"

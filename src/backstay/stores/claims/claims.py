@@ -20,7 +20,7 @@ from backstay.stores.claims.fair import Rounds, claim_fair_limited, claim_with_f
 from backstay.stores.claims.limited import claim_limited, permit_rows, take_permits
 from backstay.stores.claims.plain import ALWAYS, Asked, claim_plain, claim_suspects
 from backstay.stores.database.interface import Connection, Lane, Row, Values
-from backstay.stores.job_ended import Aftermath
+from backstay.stores.job_ended import AfterEnd
 from backstay.stores.limits import let_go
 from backstay.stores.reactions import react_to
 
@@ -36,7 +36,7 @@ class ClaimStore:
     """Claims jobs and records what became of them on one lane."""
 
     lane: Lane
-    after: Aftermath
+    after: AfterEnd
     rounds: Rounds = field(default_factory=Rounds)
 
     async def claim(
@@ -156,14 +156,14 @@ class ClaimStore:
         if sum(row["number"] for row in found) < len(claims):
             return await self._reckon(claims, [])
         awaited = [rows.job_id(row["awaited"]) for row in found if row["awaited"] is not None]
-        await self.after.of([rows.job_id(row["parent"]) for row in found if row["parent"] is not None])
+        await self.after.follow([rows.job_id(row["parent"]) for row in found if row["parent"] is not None])
         return Settled(done=frozenset([claim.id for claim in claims]), awaited=frozenset(awaited))
 
     async def _settle(self, settlements: Sequence[tuple[Claim, Settlement]]) -> Settled:
         async with self.lane.transaction() as connection:
             written = await settling.write(connection, settlements)
-        await self.after.of(written.ended)
-        self.after.tell_of(written.queues)
+        await self.after.follow(written.ended)
+        self.after.hint(written.queues)
         return await self._reckon([claim for claim, _ in settlements], written.found)
 
     async def _complete_each(self, finished: Sequence[tuple[Claim, str | None]]) -> Settled:
@@ -172,8 +172,8 @@ class ClaimStore:
             found = await connection.fetch_each("jobs/complete_each", values)
             ended = [rows.job_id(row["id"]) for row in found]
             queues = await react_to(connection, ended)
-        await self.after.of(ended)
-        self.after.tell_of(queues)
+        await self.after.follow(ended)
+        self.after.hint(queues)
         return await self._reckon([claim for claim, _ in finished], found)
 
     async def _write_free(
@@ -244,7 +244,7 @@ class ClaimStore:
         done |= {rows.job_id(row["id"]) for row in again}
         awaited += [rows.job_id(row["id"]) for row in again if row["is_awaited"]]
         # Perhaps that was all that came to pass; and so a handler's own transaction is followed.
-        await self.after.of([rows.job_id(row["id"]) for row in again if row["is_parent"]])
+        await self.after.follow([rows.job_id(row["id"]) for row in again if row["is_parent"]])
         return Settled(
             done=frozenset(done),
             lost=frozenset(claim.id for claim in missing if claim.id not in done),
@@ -252,7 +252,7 @@ class ClaimStore:
         )
 
     async def _without_locked(self, asked: Sequence[Values]) -> tuple[list[Values], frozenset[JobId]]:
-        seen = await self.lane.fetch_each("jobs/look_again", asked)
+        seen = await self.lane.fetch_each("jobs/lock_status", asked)
         locked = frozenset(rows.job_id(row["id"]) for row in seen if row["is_locked"] and row["is_held"])
         return [values for values in asked if values["job_id"] not in locked], locked
 

@@ -108,7 +108,7 @@ async def _record(connection: Connection, settled: Sequence[tuple[Claim, Settlem
     await _await_signals(connection, [(claim.id, settlement.wait) for claim, settlement in settled])
     await _await_other_code(connection, settled)
     going_on = [{"job_id": claim.id} for claim, settlement in settled if settlement.state not in FINISHED]
-    cancelled = await connection.fetch_each("jobs/honour_cancel", going_on)
+    cancelled = await connection.fetch_each("jobs/apply_cancel_request", going_on)
     stopped = {rows.job_id(row["id"]) for row in cancelled}
     dead = [_letter(claim, settlement) for claim, settlement in settled if settlement.state is State.DEAD]
     await connection.fetch_each("dead_letters/record", dead)

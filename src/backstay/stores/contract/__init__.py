@@ -319,11 +319,11 @@ class Workers(Protocol):
         """Tell a living worker to `drain`, `resume` or `stop`; False when there is none with this id."""
         ...
 
-    async def bury(self, *, silence: timedelta) -> list[str]:
+    async def declare_dead(self, *, silence: timedelta) -> list[str]:
         """Give up workers not heard of for this long."""
         ...
 
-    async def bury_one(self, worker: str) -> bool:
+    async def declare_one_dead(self, worker: str) -> bool:
         """Give up one worker whose process is gone; False when somebody did so before."""
         ...
 

@@ -197,9 +197,9 @@ async def test_a_worker_given_up_for_dead_cannot_claim(store: Store) -> None:
     await store.register("w")
     store.later(HOUR)
 
-    buried = await store.stores.workers.bury(silence=MINUTE)
+    dead = await store.stores.workers.declare_dead(silence=MINUTE)
 
-    assert buried == ["w"]
+    assert dead == ["w"]
     assert await store.claim(worker="w") == []
 
 
@@ -350,7 +350,7 @@ async def test_a_claim_of_one_pair_respects_pauses_and_who_was_given_up(
 ) -> None:
     await store.enqueue()
     await store.register("dead")
-    await store.stores.workers.bury_one("dead")
+    await store.stores.workers.declare_one_dead("dead")
     by_the_dead = await store.claim(worker="dead", suspects=0)
     await store.stores.queues.pause(queue="other", kind=None, actor="ann", reason="x")
     await store.stores.queues.pause(**paused, actor="ann", reason="x")

@@ -316,7 +316,7 @@ async def test_keys_that_nobody_uses_are_forgotten_and_those_in_use_are_not(stor
 async def test_a_paused_queue_and_a_worker_that_was_given_up_claim_nothing(store: Store) -> None:
     await of_customer(store, 7)
     await store.register("dead")
-    await store.stores.workers.bury_one("dead")
+    await store.stores.workers.declare_one_dead("dead")
     await store.stores.queues.pause(queue="default", kind=None, actor="ann", reason="x")
 
     paused = await take(store)

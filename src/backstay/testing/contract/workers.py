@@ -65,9 +65,9 @@ async def test_a_silent_worker_is_given_up(store: Store) -> None:
     await store.register("lively")
     store.later(11 * SECOND)
 
-    buried = await store.stores.workers.bury(silence=30 * SECOND)
+    dead = await store.stores.workers.declare_dead(silence=30 * SECOND)
 
-    assert buried == ["silent"]
+    assert dead == ["silent"]
     assert not (await _tick(store, "silent")).is_alive
     assert (await _tick(store, "lively")).is_alive
 
@@ -101,12 +101,12 @@ async def test_a_stopping_worker_still_gives_signs_of_life(store: Store) -> None
     assert (await _tick(store, "w")).is_alive
 
 
-async def test_a_stopped_worker_is_not_buried(store: Store) -> None:
+async def test_a_stopped_worker_is_not_declared_dead(store: Store) -> None:
     await store.register("w")
     await store.stores.workers.retire("w", state="stopped")
     store.later(HOUR)
 
-    assert await store.stores.workers.bury(silence=MINUTE) == []
+    assert await store.stores.workers.declare_dead(silence=MINUTE) == []
     assert [worker.state for worker in await store.stores.workers.all()] == ["stopped"]
 
 
@@ -279,7 +279,7 @@ async def test_a_worker_may_enter_twice_under_its_id(store: Store) -> None:
 
 async def test_entering_again_brings_no_worker_back_that_was_given_up(store: Store) -> None:
     await store.stores.workers.register(new_worker("w"))
-    await store.stores.workers.bury_one("w")
+    await store.stores.workers.declare_one_dead("w")
 
     await store.stores.workers.register(new_worker("w"))
 

@@ -46,7 +46,7 @@ class ClaimCursor:
         self._has_more = False
         # How far the last claim reached, and how far behind the one before it began.
         self._stretch = self._distance = _NOTHING
-        self.has_company = False
+        self.has_competitors = False
         """Whether other workers take from the same lines; a worker by itself passes nothing over."""
         # Inf when the last look was everywhere and took all there was.
         self._everywhere_at = inf
@@ -102,6 +102,6 @@ class ClaimCursor:
     @property
     def _taken_by_others(self) -> timedelta:
         """How much of the line others take until our next claim."""
-        if not self.has_company or self._distance <= self._stretch / 2:
+        if not self.has_competitors or self._distance <= self._stretch / 2:
             return _NOTHING
         return min(self._distance, self._stretch * MOST_TAKEN)

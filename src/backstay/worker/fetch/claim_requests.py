@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from backstay.model.batch import Batching
 from backstay.model.records import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """What a worker asks for now: which pairs, how many of a queue it may hold, and which kinds run in batches."""
+
+    wanted: tuple[Wanted, ...]
+    per_queue: Mapping[str, int] = field(default_factory=dict)
+    batched: Mapping[str, Batching] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import inf
 from uuid import UUID
 
 from backstay.errors import StoreError, StoreUnavailable
-from backstay.model.batch import Batching
 from backstay.model.events import Emit
 from backstay.model.job import Claim
 from backstay.model.outcome import Outcome, Released
@@ -17,7 +16,7 @@ from backstay.runtime.env import Env
 from backstay.stores.contract import Claims
 from backstay.wakeups.contract import ANYTHING, TOKENS, queue_hint, where_work_is
 from backstay.worker.fetch.claim_cursor import ClaimCursor
-from backstay.worker.fetch.claim_requests import ClaimRequest, portions
+from backstay.worker.fetch.claim_requests import Asks, ClaimRequest, portions
 from backstay.worker.fetch.step_back import StepBack
 from backstay.worker.run.runner import Runner
 from backstay.worker.wake_event import WakeEvent
@@ -34,29 +33,27 @@ class Fetcher:
     """Keeps the runner supplied.
 
     Besides the free slots it takes what the worker finishes in a tenth of a second, so that fast jobs come in large
-    batches and slow ones are left to whoever is free.
+    batches and slow ones are left to workers that are free.
     """
 
     def __init__(
         self,
         claims: Claims,
         runner: Runner,
-        wanted: Sequence[Wanted],
+        asks: Asks,
         *,
         slots: int,
         poll_busy: float,
         poll_idle: float,
-        per_queue: Callable[[], Mapping[str, int]],
-        batching: Callable[[str], Batching | None],
         give_back: Callable[[Claim, Outcome], None],
         hint: Callable[..., None],
         emit: Emit,
         env: Env,
     ) -> None:
-        self._claims, self._runner, self.wanted, self._slots = claims, runner, wanted, slots
+        self._claims, self._runner, self._slots = claims, runner, slots
         self._poll_busy, self._poll_idle, self._give_back = poll_busy, poll_idle, give_back
-        self._per_queue, self._batching, self._hint = per_queue, batching, hint
-        self._emit, self._env = emit, env
+        self._hint, self._emit, self._env = hint, emit, env
+        self.asks = asks
         self.wake_event = WakeEvent()
         self.worker_id = ""
         self.is_stopping = self.is_draining = False
@@ -88,7 +85,7 @@ class Fetcher:
     def hear(self, hint: str) -> None:
         """Somebody says that there is something to do; look, if it may be for us."""
         queue, kind = where_work_is(hint)
-        pairs = [pair for pair in self.wanted if pair.queue == queue and kind in ("", pair.kind)]
+        pairs = [pair for pair in self.asks.wanted if pair.queue == queue and kind in ("", pair.kind)]
         if not pairs and hint != ANYTHING:
             return
         named = pairs[0] if kind else None
@@ -96,9 +93,15 @@ class Fetcher:
         self._is_hinted = True
         self.wake_event.ring()
 
-    def look_around(self, near: TickInfo) -> None:
+    def ask_for(self, asks: Asks) -> None:
+        """Claim by these numbers from now on."""
+        if self.asks != asks:
+            self.asks = asks
+            self.wake_event.ring()
+
+    def use_tick_info(self, near: TickInfo) -> None:
         """Reckon with others that take from the same lines or have other code, and drain if somebody wants it."""
-        self.claim_cursor.has_company, self.step_back.other_code = near.has_company, near.other_code
+        self.claim_cursor.has_competitors, self.step_back.other_code = near.has_competitors, near.other_code
         self.drain(near.told == "drain")
 
     def stop(self) -> None:
@@ -140,7 +143,7 @@ class Fetcher:
             await self.wake_event.wait(min(self._poll(), self._until_next_token(), self._until_owed()))
 
     async def _claim(self, room: int) -> bool:
-        """Take what there is room for; whether there may be more of it at once."""
+        """Claim up to `room` jobs; returns whether more may be waiting."""
         self._turn += 1
         self.claim_cursor.owed_at = inf
         named, self._named = self._named, None
@@ -154,19 +157,19 @@ class Fetcher:
         """Whether only what a hint named can be asked for at first, by a shorter way."""
         if self.step_back.is_active and self.step_back.leaves(named.kind):
             return False
-        is_plain = not named.limits and named.fair is None and self._batching(named.kind) is None
+        is_plain = not named.limits and named.fair is None and named.kind not in self.asks.batched
         is_caught_up = self.claim_cursor.is_caught_up(self._env.monotonic())
-        return is_plain and is_caught_up and named.queue not in self._per_queue()
+        return is_plain and is_caught_up and named.queue not in self.asks.per_queue
 
     async def _claim_of_all(self, room: int) -> bool:
         taken = 0
         askable = self._askable()
-        for portion in self._portions([pair for pair in askable if self._batching(pair.kind) is None], room):
+        for portion in self._portions([pair for pair in askable if pair.kind not in self.asks.batched], room):
             if taken < room and not (taken and self.is_stopping):
                 taken += len(await self._claim_portion(portion, room - taken))
         has_more = taken >= room
         for kind, pairs in _by_kind(askable).items():
-            batching = self._batching(kind)
+            batching = self.asks.batched.get(kind)
             if batching is not None and (limit := self._runner.batch_room(kind, batching)) > 0:
                 got = len(await self._claim_portion(ClaimRequest.of(pairs, limit), limit))
                 taken, has_more = taken + got, has_more or got >= limit
@@ -174,7 +177,7 @@ class Fetcher:
         return has_more or self._until_owed() <= 0
 
     def _portions(self, wanted: Sequence[Wanted], room: int) -> list[ClaimRequest]:
-        per_queue = self._per_queue()
+        per_queue = self.asks.per_queue
         active, waiting = self._runner.counts()
         return portions(
             wanted,
@@ -247,7 +250,7 @@ class Fetcher:
         """The pairs of which jobs may start as far as is known here."""
         now = self._env.monotonic()
         self._not_before = {pair: at for pair, at in self._not_before.items() if at > now}
-        wanted = self.wanted
+        wanted: Sequence[Wanted] = self.asks.wanted
         if self._not_before:
             wanted = [pair for pair in wanted if (pair.queue, pair.kind) not in self._not_before]
         if self.step_back.is_active:

@@ -164,7 +164,7 @@ def _attempt(task: Task, backend: RemoteBackend, begin: Callable[[], None]) -> O
         raise
     except BaseException as error:  # the user's code: whatever it raises is the outcome of this job alone
         if backend.settled_as is not None:
-            own.log.warning("job.outlived", error=type(error).__qualname__)
+            own.log.warning("job.error_after_commit", error=type(error).__qualname__)
             return backend.settled_as
         return _outcome_of(error, own, task.rules)
 

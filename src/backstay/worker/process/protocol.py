@@ -83,7 +83,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What came of the errand of this number."""
+    """What came of the request of this number."""
 
     number: int
     results: dict[str, str | None] = {}
@@ -256,7 +256,7 @@ class Settled(msgspec.Struct, frozen=True, tag=True):
     words: OutcomeMessage
 
 
-Errand = (
+Request = (
     StepsAsked
     | StepDone
     | MailAsked
@@ -269,7 +269,7 @@ Errand = (
     | SettlementAsked
     | Settled
 )
-Word = BegunMessage | Report | Errand
+Word = BegunMessage | Report | Request
 """What a process says."""
 
 

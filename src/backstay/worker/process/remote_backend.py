@@ -73,11 +73,11 @@ class Channel:
         with self._sending:
             self._channel.sendall(packed(word))
 
-    def ask(self, errand: Callable[[int], msgspec.Struct]) -> Future[Answer]:
+    def ask(self, request: Callable[[int], msgspec.Struct]) -> Future[Answer]:
         """Ask for something under a number of its own."""
         number, answered = next(self._numbers), Future[Answer]()
         self._asked[number] = answered
-        self.say(errand(number))
+        self.say(request(number))
         return answered
 
     def hear(self, answer: Answer) -> None:

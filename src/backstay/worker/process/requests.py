@@ -15,13 +15,13 @@ from backstay.model.signals import Mail
 from backstay.settings.job_logs import relay
 from backstay.worker.process.protocol import (
     Answer,
-    Errand,
     LeaseAsked,
     LockAsked,
     Logged,
     MailAsked,
     NoteMade,
     ProgressMessage,
+    Request,
     Settled,
     SettlementAsked,
     StepDone,
@@ -38,9 +38,9 @@ class PendingRequests:
         self._backend, self._send = backend, send
         self._waiting: dict[Future[Any], int] = {}
 
-    def take(self, errand: Errand) -> None:
+    def take(self, request: Request) -> None:
         """Do it, or see to it that it is done."""
-        match errand:
+        match request:
             case ProgressMessage(progress):
                 self._backend.tell(progress)
             case NoteMade(facts, None):

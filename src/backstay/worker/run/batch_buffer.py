@@ -100,7 +100,7 @@ class Gatherings:
 def lead(batch: list[Running]) -> Running:
     """The first of a batch, which has the slot for all of them."""
     first, *others = batch
-    first.company = tuple(others)
+    first.rest_of_batch = tuple(others)
     for other in others:
         other.leader = first
     return first

@@ -18,7 +18,7 @@ class BatchRun:
     """The jobs of a batch while their handler runs; a job whose arguments cannot be read is not shown to it."""
 
     def __init__(self, first: Running, *, rules: ErrorRules, result_limit: int, env: Env) -> None:
-        self._members = (first, *first.company)
+        self._members = (first, *first.rest_of_batch)
         self._rules, self._result_limit, self._env = rules, result_limit, env
         self._items: dict[Running, BatchItem[Any]] = {}
         self._unreadable: dict[Running, InvalidArguments] = {}

@@ -142,7 +142,7 @@ class WorkerDesk:
             given,
             claim,
             limit=services.transaction_limit(claim),
-            words=lambda: services.step_writer.words_of(claim.guard),
+            words=lambda: services.step_writer.pending_progress(claim.guard),
             is_sync=is_sync,
             role=role,
         )

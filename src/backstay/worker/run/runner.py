@@ -120,7 +120,7 @@ class Runner:
 
     def _overtake(self, older: Running) -> bool:
         """Want nothing of a run any more, because its job is claimed again; the caller has the lock."""
-        if older in self._waiting and not older.company:
+        if older in self._waiting and not older.rest_of_batch:
             self._waiting.remove(older)
             return True
         self.in_hand.keep_overtaken(older)
@@ -167,7 +167,7 @@ class Runner:
             waiting = [running for running in self._waiting if now - running.taken > longer_than]
             for running in waiting:
                 self._waiting.remove(running)
-            members = [one for running in waiting for one in (running, *running.company)]
+            members = [one for running in waiting for one in (running, *running.rest_of_batch)]
             if longer_than < 0:
                 members += self._gatherings.take_all()
             for running in members:
@@ -208,7 +208,7 @@ class Runner:
             running = self._waiting.popleft()
             self._active += 1
             if self._lines is not None:
-                for member in (running, *running.company):
+                for member in (running, *running.rest_of_batch):
                     self._lines.started(member.claim)
             if running.spec.runs_in == "process":
                 self._threads.submit(partial(self._run_in_process, running))
@@ -336,7 +336,7 @@ class Runner:
                 return await call
         except TimeoutError as error:
             if limit.expired():
-                for member in (running, *running.company):
+                for member in (running, *running.rest_of_batch):
                     member.stop_outcome = member.stop_outcome or timed_out(member.claim, error)
                 raise asyncio.CancelledError from error
             raise
@@ -390,7 +390,9 @@ class Runner:
     def _outcome_of(self, error: BaseException, running: Running) -> Outcome:
         if running.settled is not None:
             facts = {"job_id": str(running.claim.id), "kind": running.claim.kind}
-            self._services.emit("job.outlived", **facts, error=error_info(error, error_class="").type)
+            self._services.emit(
+                "job.error_after_commit", **facts, error=error_info(error, error_class="").type
+            )
             return running.settled
         step = None if running.book is None else running.book.failed_in(error)
         if running.stop_outcome is not None and isinstance(error, asyncio.CancelledError | Cancel):

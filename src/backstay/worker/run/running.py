@@ -37,7 +37,7 @@ class Running:
     book: StepBook | None = None
     leader: Running | None = None
     """Whose slot it shares: the first of its batch."""
-    company: tuple[Running, ...] = ()
+    rest_of_batch: tuple[Running, ...] = ()
     """The others of the batch that it is the first of."""
     noted: Noted | None = None
     """What the handler has noted, in case that the attempt fails."""
@@ -63,7 +63,7 @@ class Running:
             self.stop_outcome = outcome
         self.is_asked_to_stop = True
         first = self.leader or self
-        if all(member.is_asked_to_stop for member in (first, *first.company)):
+        if all(member.is_asked_to_stop for member in (first, *first.rest_of_batch)):
             first.is_to_be_interrupted = True
             if first.loop is not None:
                 first.loop.call_soon_threadsafe(first._interrupt)

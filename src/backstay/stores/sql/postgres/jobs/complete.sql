@@ -10,4 +10,4 @@ WITH done AS (
       AND job.lease_epoch = given.epoch
     RETURNING job.id, job.is_awaited
 )
-{part who_hears}
+{part completion_report}

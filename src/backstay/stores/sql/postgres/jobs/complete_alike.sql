@@ -9,4 +9,4 @@ WITH done AS (
       AND job.lease_epoch = :epoch
     RETURNING job.id, job.is_awaited
 )
-{part who_hears}
+{part completion_report}

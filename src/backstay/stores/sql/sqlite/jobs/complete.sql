@@ -6,4 +6,4 @@ FROM {each job_id uuid, epoch int, value json} AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 WHERE job.id = given.job_id
   AND job.lease_epoch = given.epoch
-{part who_hears}
+{part completion_report}

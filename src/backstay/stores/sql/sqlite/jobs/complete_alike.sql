@@ -5,4 +5,4 @@ UPDATE backstay.jobs AS job
 FROM (SELECT {clock} AS at) AS clock
 WHERE {any_of job.id :ids uuid}
   AND job.lease_epoch = :epoch
-{part who_hears}
+{part completion_report}

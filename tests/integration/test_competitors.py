@@ -11,7 +11,7 @@ from backstay.worker.worker import Worker
 
 def reckons_with_others(worker: Worker) -> bool:
     fetcher = worker._fetcher
-    return fetcher is not None and fetcher.claim_cursor.has_company
+    return fetcher is not None and fetcher.claim_cursor.has_competitors
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -15,5 +15,5 @@ SELECT EXISTS (
       AND other.state = 'alive'
       AND other.queues ?| mine.queues
       AND other.kinds ?| mine.kinds
-) AS has_company,
+) AS has_competitors,
     (SELECT told FROM backstay.workers WHERE id = :id) AS told

@@ -9,5 +9,5 @@ SELECT EXISTS (
       AND other.state = 'alive'
       AND EXISTS (SELECT value FROM json_each(me.queues) INTERSECT SELECT value FROM json_each(other.queues))
       AND EXISTS (SELECT value FROM json_each(me.kinds) INTERSECT SELECT value FROM json_each(other.kinds))
-) AS has_company,
+) AS has_competitors,
     (SELECT told FROM backstay.workers WHERE id = :id) AS told
