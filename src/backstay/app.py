@@ -110,7 +110,7 @@ class Backstay(ServiceNouns):
     overrides = PerLoop[Overrides]()
     """Change numbers of queues and kinds while everything runs."""
     limits = PerLoop[Limits]()
-    """See and change how many jobs run at the same time and start in a while."""
+    """See and change how many jobs run at the same time and start per period."""
     promoted = PerLoop[PromotedFields]()
     """Make, check and fill the columns of promoted fields."""
     flows = PerLoop[Flows]()
@@ -232,7 +232,7 @@ class Backstay(ServiceNouns):
         fair: bool = False,
         weights: Mapping[str, int] | None = None,
     ) -> None:
-        """Limit a queue: how many of its jobs run at the same time, in all and on one worker, and start in a while.
+        """Limit a queue: how many of its jobs run at the same time, in all and on one worker, and start per period.
 
         In a `fair` queue tenants take turns, however many jobs each has waiting; one of weight 3 has three jobs in
         each turn, others one.

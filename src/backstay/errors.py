@@ -104,7 +104,7 @@ class InvalidBatch(InvalidJob):
 
 
 class InvalidFlow(InvalidJob):
-    """A flow cannot be stored: a circle, a parent that is not there, too many of them, or a place that is none."""
+    """A flow cannot be stored: a circle, an unknown parent, too many of them, or an invalid place for a result."""
 
 
 class UnknownKind(InvalidJob):
@@ -438,7 +438,7 @@ class SchemaMismatch(StoreError):
 
     @classmethod
     def of_place(cls, told: str) -> SchemaMismatch:
-        """What is raised for a lane or category that the database was not told of."""
+        """What is raised for a lane or category that the database does not know."""
         remedy = "after a change of the profile run 'backstay db migrate --app module:app', or app.migrate()"
         return cls(f"{told}: {remedy}")
 

@@ -29,7 +29,7 @@ async def test_sees_which_rule_fires_mutes_it_and_lets_it_be_told_again(app: Bac
     assert "Say why" in silent.text
     assert "a known peak" in muted.text
     assert (mute.muted_by, mute.reason) == ("ada", "a known peak")
-    assert "People are told of high_queue_depth again" in unmuted.text
+    assert "high_queue_depth notifies people again" in unmuted.text
     assert "all quiet" in later.text
 
 

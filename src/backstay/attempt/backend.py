@@ -194,7 +194,7 @@ def reference_time(args: str, otherwise: datetime) -> datetime:
         moment = None if named is None else msgspec.convert(named, datetime)
     except msgspec.ValidationError as error:
         raise InvalidPayload(
-            f"arguments: the reference time is none: {error}", pointer="/reference_time"
+            f"arguments: the reference time is not a valid time: {error}", pointer="/reference_time"
         ) from error
     if moment is not None and moment.tzinfo is None:
         raise InvalidPayload("arguments: a reference time without a time zone", pointer="/reference_time")

@@ -56,7 +56,7 @@ def mute(
     length: LengthOption = "1h",
     by: ByOption = None,
 ) -> None:
-    """Let nobody be told of a rule for a while."""
+    """Mute a rule: until then it notifies nobody."""
     session.run(lambda app: app.alerts.mute(rule, length=length, reason=reason, by=actor(by)))
     session.tell(f"{rule}: muted for {length}", rule=rule, length=length)
 

@@ -21,7 +21,7 @@ ActionOption = Annotated[
     str | None, typer.Option("--action", metavar="ACTION", help="Only this: job.cancel.")
 ]
 TenantOption = Annotated[str | None, typer.Option("--tenant", metavar="TENANT", help="Only of this tenant.")]
-LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="At most so many lines.")]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="At most this many lines.")]
 CheckpointOption = Annotated[
     Path | None,
     typer.Option("--checkpoint", metavar="FILE", help="Heads that 'backstay audit checkpoint' has printed."),

@@ -30,7 +30,7 @@ def checkpoint_of(heads: Iterable[ChainHead], key: Path | None) -> dict[str, Any
 
 
 def heads_of(path: Path, public_key: Path | None) -> list[ChainHead]:
-    """The heads of a checkpoint; raises InvalidSettings for one that is none, or that the key has not signed."""
+    """The heads of a checkpoint; raises InvalidSettings if it is malformed or not signed by the key."""
     from backstay.model.audit_chain import ChainHead
 
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 USER, PASSWORD, TOKEN = "BACKSTAY_DASHBOARD_USER", "BACKSTAY_DASHBOARD_PASSWORD", "BACKSTAY_DASHBOARD_TOKEN"
 DEFAULT_PORT = 8282
 ENDS_WITH_STDIN = "BACKSTAY_DASHBOARD_ENDS_WITH_STDIN"
-"""Set by whoever starts a dashboard that must not outlive them: it ends with its standard input."""
+"""Set by a program whose dashboard must not outlive it: it ends with its standard input."""
 
 ApplicationArgument = Annotated[
     str | None,

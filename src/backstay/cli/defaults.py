@@ -1,4 +1,4 @@
-"""Groups of commands that understand a word which is none of them."""
+"""Groups of commands with a default: `backstay job ID` means `backstay job show ID`."""
 
 from __future__ import annotations
 

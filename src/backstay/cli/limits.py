@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from backstay.model.records import Override
 
 limits = typer.Typer(
-    help="How many jobs run at the same time, and how many start in a while.",
+    help="How many jobs run at the same time, and how many start per period.",
     cls=with_default("list", nothing="list"),
 )
 

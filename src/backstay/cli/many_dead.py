@@ -29,9 +29,9 @@ FingerprintOption = Annotated[
 OlderOption = Annotated[
     str | None, typer.Option("--older-than", metavar="LENGTH", help="Only those dead for this long: 1h, 7d.")
 ]
-MostOption = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.")]
+MostOption = Annotated[int | None, typer.Option("--limit", min=1, help="At most this many.")]
 PaceOption = Annotated[
-    float | None, typer.Option("--pace", metavar="NUMBER", help="At most so many a second.")
+    float | None, typer.Option("--pace", metavar="NUMBER", help="At most this many a second.")
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="Every dead job that the other options let through.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="With --all: only tell how many there are.")]

@@ -32,7 +32,7 @@ StateOption = Annotated[
     list[str] | None, typer.Option("--state", metavar="STATE", help="Only jobs in it. May be repeated.")
 ]
 TagOption = Annotated[str | None, typer.Option("--tag", help="Only jobs with this tag.")]
-PaceOption = Annotated[float, typer.Option("--pace", metavar="NUMBER", help="At most so many a second.")]
+PaceOption = Annotated[float, typer.Option("--pace", metavar="NUMBER", help="At most this many a second.")]
 
 operations = typer.Typer(
     cls=with_default("list", nothing="list"), help="Do one thing with many jobs, and see how far it is."

@@ -163,7 +163,7 @@ def in_zone(moment: datetime, zone: str) -> str:
 
 
 def console(stream: IO[str] | None = None) -> Console:
-    """Where to print: as wide as the terminal, or unbroken where there is none."""
+    """Where to print: as wide as the terminal, or without line breaks into a pipe."""
     from rich.console import Console
 
     stream = stream or sys.stdout

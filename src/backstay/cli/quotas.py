@@ -56,7 +56,7 @@ def set_(
     queue: QueueOption = None,
     by: ByOption = None,
 ) -> None:
-    """Let at most so many jobs wait; enqueueing more is refused."""
+    """Limit how many jobs may wait; enqueueing more is refused."""
     session.run(lambda app: app.quotas.set(most, tenant=tenant, queue=queue, reason=reason, by=actor(by)))
     session.tell(f"{_whose(tenant, queue)}: at most {most:,}", tenant=tenant, queue=queue, most=most)
 

@@ -90,7 +90,7 @@ def create(
     missed: Annotated[str, typer.Option("--missed", help="coalesce, catch_up or skip.")] = "coalesce",
     overlap: Annotated[str, typer.Option("--overlap", help="allow, skip or queue.")] = "allow",
     jitter: Annotated[str, typer.Option("--jitter", metavar="LENGTH", help="Spread starts by this.")] = "0s",
-    max_runs: Annotated[int | None, typer.Option("--max-runs", help="Stop after so many.")] = None,
+    max_runs: Annotated[int | None, typer.Option("--max-runs", help="Stop after this many.")] = None,
     expires_at: Annotated[str | None, typer.Option("--expires-at", metavar="TIME")] = None,
     by: ByOption = None,
 ) -> None:

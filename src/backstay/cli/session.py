@@ -109,7 +109,7 @@ def reporting(session: Session) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # Whoever read the output has seen enough, as `head` does.
+        # The reader of the output has closed it, as `head` does.
         sys.stderr.close()
         raise SystemExit(0) from None
     except (BackstayError, OSError) as error:

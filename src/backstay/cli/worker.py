@@ -58,13 +58,13 @@ ProcessesOption = Annotated[
     typer.Option(
         "--processes",
         min=1,
-        help="Keep so many worker processes running, under a supervisor.",
+        help="Keep this many worker processes running, under a supervisor.",
         show_default=False,
     ),
 ]
 MaxJobsOption = Annotated[
     int | None,
-    typer.Option("--max-jobs", min=1, help="Replace a process after so many jobs.", show_default=False),
+    typer.Option("--max-jobs", min=1, help="Replace a process after this many jobs.", show_default=False),
 ]
 MaxMemoryOption = Annotated[
     str | None,

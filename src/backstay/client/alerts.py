@@ -73,15 +73,15 @@ class Alerts:
         return await self._enqueuer.stores.service.alerts.newest(limit=min(max(limit, 1), MOST_LISTED))
 
     async def to_announce(self) -> list[Alert]:
-        """The alerts that hold and that nobody was told of, but for muted ones; for what notifies people."""
+        """The alerts that hold and were not announced yet, without muted ones; for what notifies people."""
         return await self._enqueuer.stores.service.alerts.to_announce()
 
     async def announced(self, alert_id: UUID) -> None:
-        """Note that people were told of an alert."""
+        """Note that an alert was announced."""
         await self._enqueuer.stores.service.alerts.announced(alert_id)
 
     async def mute(self, rule: str, *, length: Duration, reason: str, by: str = "client") -> None:
-        """Let nobody be told of a rule for a while; it fires and is shown all the same."""
+        """Mute a rule: until then it fires and is shown, but notifies nobody."""
         await self._enqueuer.stores.service.alerts.mute(
             _rule(rule),
             length=duration(length, field="length", shortest=SHORTEST_MUTE),
@@ -94,7 +94,7 @@ class Alerts:
         return await self._enqueuer.stores.service.alerts.unmute(_rule(rule), actor=who(by))
 
     async def mutes(self) -> list[AlertMute]:
-        """The rules that nobody is told of now."""
+        """The rules that are muted now."""
         return await self._enqueuer.stores.service.alerts.mutes()
 
 

@@ -84,7 +84,7 @@ class DeadLetters:
     ) -> int:
         """Say that somebody looks into a dead job; returns the version of its letter.
 
-        The letter stays open, with an owner and a note, and whoever says so next takes it over.
+        The letter stays open, with an owner and a note; the next person who does the same takes it over.
         """
         return await self._enqueuer.stores.dead_letters.investigate(
             to_id(job_id), actor=who(by), note=None if note is None else why(note), version=version

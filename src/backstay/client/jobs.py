@@ -152,7 +152,7 @@ class Jobs:
         """Let a job that is scheduled for later, or waits for another attempt, run as soon as a worker is free."""
         stores = self._enqueuer.stores
         await stores.jobs.reschedule(to_id(job_id), run_at=(await stores.insights.engine()).now, actor=by)
-        # At once, not when the leader looks: whoever asks is in a hurry.
+        # At once, not when the leader looks: the caller waits for it.
         queues = await stores.upkeep.promote(limit=MOST_PROMOTED)
         self._enqueuer.wakeups.send(*(queue_hint(queue) for queue in sorted(set(queues))), LATER)
 
@@ -233,7 +233,7 @@ class Jobs:
 
 
 def check_filter(filters: JobFilter) -> JobFilter:
-    """The filter, or InvalidPolicy for an order that there is none of."""
+    """The filter; raises InvalidPolicy for an unknown order."""
     if filters.order not in (None, "newest", "oldest"):
         raise InvalidPolicy("order", filters.order, needs="'newest' or 'oldest'")
     if filters.order == "oldest" and filters.promoted:

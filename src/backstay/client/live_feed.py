@@ -18,10 +18,10 @@ LOOK_EVERY = 0.1
 AGAIN_AFTER = 1.0
 RENEW_EVERY = 30.0
 LISTENS = timedelta(minutes=10, seconds=30)
-"""A listener outlives the connection by ten minutes, so that whoever comes back goes on where it was cut off."""
+"""A listener outlives the connection by ten minutes, so that a client that reconnects goes on where it was cut off."""
 READ_AT_ONCE = 1000
 MOST_WAITING = 5000
-"""A stream that falls so many changes behind is given the state again instead."""
+"""A stream that falls this many changes behind gets the state again instead."""
 
 
 class Notice(Enum):

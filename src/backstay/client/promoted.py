@@ -76,7 +76,7 @@ class PromotedFields:
         return Filled(filled=filled, problems=problems, last=None)
 
     async def known(self) -> list[Promotion]:
-        """What kinds promote: those of this application, or where it has none, all that the database was told of."""
+        """What kinds promote: those of this application, or where it has none, all that the database knows."""
         own = self.declared()
         if own:
             return own

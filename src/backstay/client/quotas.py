@@ -28,7 +28,7 @@ class Quotas:
         reason: str,
         by: str = "client",
     ) -> None:
-        """Let at most so many jobs wait: of one tenant or of each, in one queue or in all together.
+        """Limit how many jobs may wait: of one tenant or of each, in one queue or in all together.
 
         Enqueueing more raises QuotaExceeded. Jobs that wait already stay; a tenant's own quota counts instead of the
         one for each.

@@ -270,7 +270,7 @@ class Schedules:
         if (found := await schedules.get(tenant, declared.name)) is None:
             await declare(enqueuer.stores, [declared], by=by, emit=_quiet, new_id=enqueuer.env.new_id)
             found = await self.get(declared.name, tenant=tenant)
-        # Whoever asks for a run gets one, whatever the schedule says of fires that overlap.
+        # A run that was asked for by hand is stored, whatever the schedule says of fires that overlap.
         own = {field: kept for field, kept in found.overrides.items() if field != "overlap"}
         open_to_all = replace(found, declared=replace(found.declared, overlap="allow"), overrides=own)
         job = enqueuer.builder.build(spec, args_text, options)

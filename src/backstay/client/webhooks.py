@@ -67,7 +67,7 @@ class Webhooks:
         return await self._enqueuer.stores.service.webhooks.all(tenant=tenant, limit=most)
 
     async def listening(self, event: str, *, kind: str, tenant: str) -> list[Webhook]:
-        """Those who are to be told of an event."""
+        """The webhooks that receive an event."""
         found = await self._enqueuer.stores.service.webhooks.listening(tenant)
         return [webhook for webhook in found if webhook.hears(event, kind)]
 

@@ -42,7 +42,7 @@ class Resources:
     guard: AsyncGenerator[None, None] | None = None
 
     async def close(self) -> None:
-        """Close it, whoever knows of it."""
+        """Close it, by its guard if the loop has one."""
         await (self.end() if self.guard is None else self.guard.aclose())
 
     async def handler_pool(self) -> Any:

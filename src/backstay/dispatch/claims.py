@@ -18,7 +18,7 @@ from backstay.runtime.env import Env
 from backstay.stores.contract import Claims
 
 DIRECT_EVERY = 10
-"""Every so many claims PostgreSQL is asked without ids, so that what Redis has lost is never far behind."""
+"""One claim in this many asks PostgreSQL without ids, so that what Redis has lost is soon found."""
 
 
 class Named(Protocol):

@@ -147,5 +147,5 @@ def _ids(found: Sequence[str]) -> list[UUID]:
         try:
             ids[UUID(text)] = None
         except ValueError:
-            continue  # whoever pushed this has no job of ours in mind
+            continue  # not an id: pushed by another program
     return list(ids)

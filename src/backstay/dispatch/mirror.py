@@ -20,7 +20,7 @@ from backstay.runtime.env import Env
 
 WRITE_EVERY = 0.02
 MOST_UNWRITTEN = 10_000
-"""While Redis is slow so many changes wait to be told; older ones are forgotten, and mended by a rebuild."""
+"""While Redis is slow, at most this many changes wait; older ones are dropped, and mended by a rebuild."""
 LONGEST_RESULT = 4096
 
 Change = Callable[[Any], object]
@@ -186,7 +186,7 @@ class Mirror:
 
 
 def error_told(error: Any) -> str | None:
-    """What is told of an error: its class and message, as JSON."""
+    """The class and message of an error, as JSON."""
     if error is None:
         return None
     return json.dumps({"error_class": error.error_class, "message": error.message}, default=str)

@@ -53,7 +53,7 @@ class Signature:
         schema = msgspec.json.schema(self.arguments, schema_hook=_pydantic_schema)
         definitions = schema.pop("$defs")
         schema = definitions.pop(schema["$ref"].rpartition("/")[2])
-        # Also where stored ones are ignored: whoever enqueues one has mistyped it.
+        # Also where stored ones are ignored: a caller who passes one has mistyped it.
         schema["additionalProperties"] = False
         for name, default in self.defaults.items():
             try:

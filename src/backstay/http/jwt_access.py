@@ -117,5 +117,5 @@ def _read(file: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise InvalidSettings(f"the key set {file} cannot be read: {error}") from error
     if not isinstance(keys, dict) or not isinstance(keys.get("keys"), list):
-        raise InvalidSettings(f'the key set {file} is none: it holds {{"keys": […]}}')
+        raise InvalidSettings(f'{file} is not a key set: it must hold {{"keys": […]}}')
     return keys

@@ -80,7 +80,7 @@ class Sessions:
         response.delete_cookie(self.cookie, **cookie_rules(request))
 
     def read(self, request: Request) -> Session | None:
-        """Return the session of a request: None if there is none, it has run out, or it was not made by us."""
+        """Return the session of a request; None if it is missing, has expired, or was not made by us."""
         sealed = request.cookies.get(self.cookie, "")
         data = self._keys.open(PURPOSE, sealed) if sealed else None
         session = _read(data) if data is not None else None

@@ -123,7 +123,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class PageLinks:
-    """Cursors of the pages before and after this one; None where there is none."""
+    """Cursors of the pages before and after this one; None at either end."""
 
     next: str | None = None
     previous: str | None = None

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 class Alarm:
-    """When a duty is due next; whoever learns of a sooner time sets it anew."""
+    """When a duty is due next; set anew as soon as a sooner time is known."""
 
     def __init__(self, due_in: float | None, *, shortest: float) -> None:
         self.due_in = due_in

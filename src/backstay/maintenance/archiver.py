@@ -67,7 +67,7 @@ class Archiver:
         await self._figures.forget(minutes=KEEP_MINUTES, hours=KEEP_HISTORY)
 
     async def _forget_changes_if_due(self) -> None:
-        """More often than the rest: whoever listens no more should cost nothing soon."""
+        """More often than the rest: a listener that has left should soon cost nothing."""
         if self._env.monotonic() >= self._changes_due_at:
             self._changes_due_at = self._env.monotonic() + FORGET_CHANGES_EVERY
             await self._outbox.forget(keep=KEEP_CHANGES)

@@ -1,4 +1,4 @@
-"""Carries operations out, step by step: whoever started one may have left long ago."""
+"""Carries operations out, step by step: the person who started one may have left long ago."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ LOOK_AFTER_ANYTHING = 0.25
 
 
 class Releaser:
-    """Sleeps until the next token that a job waits for; whoever ends a job frees its permits at once, without it."""
+    """Sleeps until the next token that a job waits for; permits are freed where a job ends, not here."""
 
     def __init__(self, limits: Limits, wakeups: Wakeups, *, emit: Emit, env: Env) -> None:
         self._limits, self._wakeups, self._emit, self._env = limits, wakeups, emit, env
@@ -28,7 +28,7 @@ class Releaser:
         if hint == TOKENS:
             self._alarm.set(0.0)
         elif hint == ANYTHING and self._alarm.due_in is None:
-            # It may have been about anything, so many of them are worth one look.
+            # It may have been about anything: many of them are worth one look.
             self._alarm.set(LOOK_AFTER_ANYTHING)
 
     async def repair(self, look: MaintenanceLook) -> None:

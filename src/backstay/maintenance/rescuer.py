@@ -38,7 +38,7 @@ class ClockReading:
 
 
 def why_distrust(before: ClockReading, now: ClockReading) -> str | None:
-    """The reason not to believe that expired leases were really given up; None when there is none.
+    """Why expired leases may not have been given up; None if they were.
 
     After the database or the clock was away every lease looks expired, although its worker may well live.
     """
@@ -130,7 +130,7 @@ class Rescuer:
 
     def _distrust(self, reason: str, wait: timedelta) -> None:
         until = self._env.monotonic() + wait.total_seconds()
-        # A little later by rounding is still the same wait, which was told of already.
+        # A little later by rounding is still the same wait, which was reported already.
         if until > self._wait_until + 1:
             self._reason, self._wait_until = reason, until
 

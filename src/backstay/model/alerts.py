@@ -66,7 +66,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertMute:
-    """A rule that nobody is told of for a while."""
+    """A rule that is muted: it notifies nobody until the mute ends."""
 
     rule: str
     muted_until: datetime

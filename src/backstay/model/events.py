@@ -71,8 +71,11 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
         Level.INFO,
         "A job is completed, and that is stored; `took_ms` is how long its handler ran.",
     ),
-    "jobs.started": (Level.INFO, "Besides those named, so many jobs have started in a quarter of a second."),
-    "jobs.completed": (Level.INFO, "Besides those named, so many jobs were completed in that time."),
+    "jobs.started": (
+        Level.INFO,
+        "Besides those named, this many jobs have started in a quarter of a second.",
+    ),
+    "jobs.completed": (Level.INFO, "Besides those named, this many jobs were completed in that time."),
     "job.settled": (
         Level.INFO,
         "An attempt has ended without completing its job, and its outcome is stored.",
@@ -122,8 +125,8 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     ),
     "store.failed": (Level.WARNING, "The database could not be used; it is tried again."),
     "duty.failed": (Level.ERROR, "A maintenance duty failed; it is tried again."),
-    "hook.failed": (Level.ERROR, "The function that is told of events has raised; it has lost that event."),
-    "events.dropped": (Level.WARNING, "Log or hook are too slow: so many events were not told."),
+    "hook.failed": (Level.ERROR, "The function that receives events has raised; it has lost that event."),
+    "events.dropped": (Level.WARNING, "Log or hook are too slow: this many events were dropped."),
     "part.failed": (
         Level.ERROR,
         "A part of a worker has met an error that it does not know; it is started again, and the jobs go on.",
@@ -131,7 +134,7 @@ CATALOGUE: dict[str, tuple[Level, str]] = {
     "setting.chosen": (Level.INFO, "Several sources gave a setting; the one named counts."),
     "setting.unknown": (
         Level.WARNING,
-        "A variable looks like a setting and is none; perhaps it is misspelt.",
+        "A variable looks like a setting but is not one; perhaps it is misspelt.",
     ),
     "override.ignored": (
         Level.ERROR,

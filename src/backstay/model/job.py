@@ -65,7 +65,7 @@ class NewJob(NamedTuple):
     """The profile whose lanes and categories hold for it."""
     category: str | None = None
     postpone: tuple[int, timedelta] | None = None
-    """From how many waiting jobs of its queue on it is due later, and by how much for each so many."""
+    """From how many waiting jobs of its queue on it is due later, and by how much each time that number waits."""
 
     @property
     def is_keyed(self) -> bool:

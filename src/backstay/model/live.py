@@ -1,4 +1,4 @@
-"""What whoever watches jobs is told: topics, changes, and the events of a stream."""
+"""What watchers of jobs receive: topics, changes, and the events of a stream."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Refusal:
 
 
 def pause_after(times: int) -> timedelta:
-    """How long a job stays held before it may be taken again, after so many refusals in a row.
+    """How long a job stays held before it may be taken again, after this number of refusals in a row.
 
     After the first it goes on as soon as a worker lives that has not refused it. One that is refused again was taken
     by a worker of the old release although a new one lives: it waits a little, and longer each time.

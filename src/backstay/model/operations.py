@@ -1,4 +1,4 @@
-"""Operations: one action on many jobs, stored, so that it goes on whoever started it has left."""
+"""Operations: one action on many jobs, stored, so that it goes on when the person who started it has left."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def step_of(pace: float) -> int:
 
 
 def pause_after(jobs: int, pace: float) -> timedelta:
-    """How long to wait after a step of so many jobs."""
+    """How long to wait after a step of this many jobs."""
     return timedelta(seconds=jobs / pace)
 
 

@@ -42,7 +42,7 @@ class ReactionFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEnded:
-    """What a reaction is told of the job that has ended: who it was and how, but not its arguments or its result."""
+    """What a reaction receives about the job that has ended: which and how, but not its arguments or its result."""
 
     job_id: UUID
     kind: str

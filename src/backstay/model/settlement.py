@@ -1,4 +1,4 @@
-"""What becomes of a job after an attempt: one pure decision for every way an attempt can end."""
+"""The next state of a job after an attempt: one pure decision for every way an attempt can end."""
 
 from __future__ import annotations
 

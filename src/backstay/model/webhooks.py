@@ -13,7 +13,7 @@ from backstay.model.reactions import JobEnded
 
 TEST = "webhook.test"
 EVENTS = ("job.completed", "job.dead", "job.cancelled", "job.resolved")
-"""What a webhook can be told of."""
+"""The events that a webhook can receive."""
 
 FORMS = ("standard", "sha256")
 """How a delivery is signed: as Standard Webhooks, or `sha256=<hex>` over the body."""
@@ -21,7 +21,7 @@ FORMS = ("standard", "sha256")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """Somebody who is told of ends; its secrets are not among it. The tenant `"*"` hears of all tenants."""
+    """A subscription to the ends of jobs, without its secrets. The tenant `"*"` stands for all tenants."""
 
     id: UUID
     tenant: str
@@ -39,7 +39,7 @@ class Webhook:
     """Until when deliveries are also signed with the secret before the last rotation."""
 
     def hears(self, event: str, kind: str) -> bool:
-        """Return True if it is to be told of this event of this kind."""
+        """Return True if it receives this event of this kind."""
         return self.is_enabled and event in self.events and (self.kinds is None or kind in self.kinds)
 
 

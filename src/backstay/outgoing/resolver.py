@@ -14,7 +14,7 @@ class Resolver(Protocol):
     """Finds the addresses of a name."""
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
-        """Return every address of the name, best first; raises `SendFailed` if there is none."""
+        """Return every address of the name, best first; raises `SendFailed` if it has no address."""
         ...
 
 

@@ -42,12 +42,12 @@ class UuidMaker:
         return _made(self._take(1))
 
     def many(self, number: int) -> list[UUID]:
-        """So many ids in a row, each of which is the last one plus one."""
+        """Consecutive ids, each the one before plus one."""
         first = self._take(number)
         return [_made(bits) for bits in range(first, first + number)]
 
     def _take(self, number: int) -> int:
-        """The bits of the first of so many ids that nobody else gets."""
+        """Reserve consecutive ids and return the bits of the first."""
         milliseconds = self._wall_ns() // 1_000_000
         with self._lock:
             if milliseconds > self._milliseconds:

@@ -39,7 +39,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A variable of the environment that looks like a setting and is none."""
+    """A variable of the environment that looks like a setting but is not one."""
 
     variable: str
     meant: str | None

@@ -186,7 +186,7 @@ async def refusal(
 
 
 async def _before(connection: Connection, job_id: JobId) -> tuple[str | None, Row | None]:
-    """The state of a job, and what else it is until the transaction ends; None if there is none."""
+    """Lock a job until the transaction ends and return its state; None if there is no such job."""
     found = await connection.fetch("jobs/lock_held", ids=[job_id])
     return (found[0]["state"], found[0]) if found else (None, None)
 

@@ -65,7 +65,7 @@ async def refuse_crowded(connection: Connection, jobs: Sequence[NewJob], stored:
 
 
 def exceeded(crowded: Sequence[Row]) -> QuotaExceeded | StoreBusy:
-    """What to tell whoever wanted to store the jobs."""
+    """What to tell the caller who wanted to store the jobs."""
     if not crowded:
         return StoreBusy(
             "a tenant's quota was reached while the jobs were stored, and is free again: try again"

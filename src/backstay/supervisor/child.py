@@ -20,7 +20,7 @@ Command = Callable[[int, int], Sequence[str]]
 
 
 class Child:
-    """A running process and what it last told of itself."""
+    """A running process and its last report."""
 
     def __init__(
         self, number: int, process: asyncio.subprocess.Process, ours: socket.socket, env: Env

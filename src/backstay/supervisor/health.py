@@ -1,4 +1,4 @@
-"""Tells whoever runs the supervisor that it lives and whether it is ready: by files, and to systemd."""
+"""Reports liveness and readiness of the supervisor: by files, and to systemd."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Health:
     def tell(self, *, is_ready: bool, status: str, emit: Emit = silent) -> None:
         """Give a sign of life, and say whether there is a worker that claims jobs.
 
-        Never raises: files that cannot be written are told of by an event, once for each time that the trouble begins.
+        Never raises: files that cannot be written are reported by an event, once each time that the trouble begins.
         """
         try:
             self._write(is_ready=is_ready)

@@ -22,7 +22,7 @@ class Limits:
 
 
 def why_replace(report: Report, rss_mb: int, limits: Limits) -> str | None:
-    """The reason to let a process finish its jobs and start another in its place; None when there is none."""
+    """Why a process should finish its jobs and be replaced; None if it should go on."""
     if limits.jobs is not None and report.settled >= limits.jobs:
         return f"it has settled {report.settled} jobs"
     if limits.memory_mb is not None and rss_mb > limits.memory_mb:
@@ -35,7 +35,7 @@ def why_replace(report: Report, rss_mb: int, limits: Limits) -> str | None:
 
 
 def pause_before_restart(deaths: int) -> float:
-    """Seconds to wait after so many deaths in a row: the first is followed at once."""
+    """Seconds to wait before the next start after this number of deaths in a row; 0 after the first."""
     if deaths <= 1:
         return 0.0
     return min(FIRST_PAUSE * 2.0 ** min(deaths - 2, 16), LONGEST_PAUSE)

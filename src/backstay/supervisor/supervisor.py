@@ -1,4 +1,4 @@
-"""Keeps so many worker processes running, and puts the jobs of a dead one into other hands at once."""
+"""Keeps a number of worker processes running, and releases the jobs of a dead one at once."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Harness:
         """Let a worker take the next job and die: before the handler begins, or after it has done its work.
 
         Either way nothing is stored, so the job stays `running` until its lease runs out: travel past it, and the
-        job can run again. Returns the job. Raises NotRunnable when there is none to take.
+        job can run again. Returns the job. Raises NotRunnable if no job can be taken.
         """
         doomed = self.app.worker()
         await self._register(doomed)

@@ -127,7 +127,7 @@ class PrivatePostgres:
         self._execute(" ".join(("CREATE DATABASE", _quoted_name(name), *copied)))
 
     def drop_database(self, name: str) -> None:
-        """Drop a database if it exists, disconnecting whoever uses it."""
+        """Drop a database if it exists, disconnecting its users."""
         self._execute(" ".join(("DROP DATABASE IF EXISTS", _quoted_name(name), "WITH (FORCE)")))
 
     def restart(self, mode: StopMode = "fast") -> None:

@@ -34,7 +34,7 @@ class Stoppable(Protocol):
 async def stop_when_outgrown(worker: Stoppable, most_mb: int, *, emit: Emit, env: Env) -> None:
     """Look now and then how much memory the process uses, and stop its worker above the limit; never returns.
 
-    What was taken is finished or given back as at every stop; whoever started the process starts it again.
+    What was taken is finished or given back as at every stop; the supervisor or service manager starts it again.
     """
     process = psutil.Process()
     while (rss_mb := process.memory_info().rss >> 20) <= most_mb:

@@ -77,7 +77,7 @@ class StepWriter:
         return found
 
     def tell(self, claim: Claim, progress: Progress) -> None:
-        """Keep the newest word on how far a job has come, and write it in its time."""
+        """Remember the latest progress of a job; it is written once a second."""
         self._told[claim.guard] = (claim, progress)
         self._wake_event.ring()
 
@@ -207,7 +207,7 @@ def _cut_off() -> BackstayError:
 
 
 def _give(future: Future[T], value: T) -> None:
-    # Whoever waited may have been stopped meanwhile.
+    # The handler may have been stopped while it waited.
     with suppress(InvalidStateError):
         future.set_result(value)
 

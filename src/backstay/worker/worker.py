@@ -127,7 +127,7 @@ class Worker:
             await asyncio.shield(ended)
             raise
         finally:
-            # Whoever still waits for a start that failed is let go.
+            # A thread that waits for a start that failed goes on.
             self.started.set()
             thread.join(timeout=5)
             self._runner.close()
@@ -161,9 +161,9 @@ class Worker:
         try:
             with asyncio.Runner(loop_factory=self._loop_factory) as runner:
                 runner.run(self._engine())
-        except BaseException as caught:  # carried over to whoever awaits run()
+        except BaseException as caught:  # raised again by run()
             error = caught
-            self._stop.set()  # it claims no more, whoever asks
+            self._stop.set()  # it claims no more
             if self.started.is_set():
                 self._emit("worker.failed", worker=self.id, error=repr(caught))
 

@@ -31,7 +31,7 @@ main.add_typer(candidates_app, name="candidates")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TaskName = Annotated[str, typer.Argument(help="A task, as `tasks` lists them.")]
-Most = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many.")]
+Most = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most this many.")]
 
 
 class Refused(Exception):

@@ -26,12 +26,12 @@ class ActingAlerts:
         return await self.scope.app.alerts.newest(limit=limit)
 
     async def mutes(self) -> list[AlertMute]:
-        """The rules that nobody is told of now."""
+        """The rules that are muted now."""
         self.scope.need_all_tenants("alerts.read")
         return await self.scope.app.alerts.mutes()
 
     async def mute(self, rule: str, *, length: Duration, reason: str) -> None:
-        """Let nobody be told of a rule for a while."""
+        """Mute a rule: until then it notifies nobody."""
         self.scope.need_all_tenants("alerts.mute")
         await self.scope.app.alerts.mute(rule, length=length, reason=reason, by=self.scope.actor)
 

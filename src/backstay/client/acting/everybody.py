@@ -67,7 +67,7 @@ class ActingQuotas:
     async def set(
         self, most: int, *, tenant: str | None = None, queue: str | None = None, reason: str
     ) -> None:
-        """Let at most so many jobs wait: of one tenant or of each, in one queue or in all together."""
+        """Limit how many jobs may wait: of one tenant or of each, in one queue or in all together."""
         self.scope.need_all_tenants("quotas.set")
         await self.scope.app.quotas.set(most, tenant=tenant, queue=queue, reason=reason, by=self.scope.actor)
 

@@ -64,7 +64,7 @@ def to_manifest(file: ArchiveFile) -> bytes:
 
 
 def from_manifest(name: str, content: bytes) -> ArchiveFile:
-    """What a manifest tells; raises ArchiveFailed where it is none, or of a newer form."""
+    """Read a manifest; raises ArchiveFailed if it is malformed or of a newer form."""
     try:
         told: dict[str, Any] = json.loads(content)
         file = ArchiveFile(**{**told, "made_at": datetime.fromisoformat(told["made_at"])})

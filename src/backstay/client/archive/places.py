@@ -19,7 +19,7 @@ class Place(Protocol):
         ...
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file; none where there is none."""
+        """The content of a file; None if it does not exist."""
         ...
 
     def names(self, ending: str) -> list[str]:

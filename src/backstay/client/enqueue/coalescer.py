@@ -29,8 +29,8 @@ class _Waiting:
 class Coalescer:
     """Sends at once when nothing is under way; what arrives meanwhile goes together next.
 
-    Whoever comes first sends for himself. Batches are sent by tasks of our own: a caller that is cancelled takes his
-    job back if it was not sent yet, and never anybody else's. Many callers fall into two groups, so that the database
+    The first caller sends its own job at once. Batches are sent by tasks of our own: a caller that is cancelled
+    takes its job back if it was not sent yet, and no other. Many callers fall into two groups, so that the database
     stores the jobs of one group while those of the other are made.
     """
 
@@ -148,7 +148,7 @@ class Coalescer:
 def _fail(batch: list[_Waiting], error: StoreError | OutcomeUnknown | QuotaExceeded) -> None:
     for waiting in batch:
         if not waiting.stored.done():
-            # Whoever must look a job up needs the id of his own, not of the whole batch.
+            # A caller that must look its job up needs that id, not those of the whole batch.
             mine = (
                 OutcomeUnknown(error.what, [waiting.job.id], because=error.because)
                 if isinstance(error, OutcomeUnknown)

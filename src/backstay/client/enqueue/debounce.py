@@ -67,7 +67,7 @@ def _throttled(kind: str, options: JobOptions) -> dict[str, Any]:
     if found is None:
         raise InvalidPayload(
             f"throttle cannot be {options.throttle!r}: write one job in a length of time, such as '1/10s'; "
-            "to run several in a while, give the kind a rate",
+            "to run several per period, give the kind a rate",
             pointer="/throttle",
         )
     key = "" if options.key is None else codec.check_key("key", options.key)

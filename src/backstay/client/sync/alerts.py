@@ -40,15 +40,15 @@ class SyncAlerts:
         return self._loop.run(lambda: self._app.alerts.newest(limit=limit), name="sync.alerts.newest")
 
     def to_announce(self) -> list[Alert]:
-        """The alerts that hold and that nobody was told of, but for muted ones; for what notifies people."""
+        """The alerts that hold and were not announced yet, without muted ones; for what notifies people."""
         return self._loop.run(lambda: self._app.alerts.to_announce(), name="sync.alerts.to_announce")
 
     def announced(self, alert_id: UUID) -> None:
-        """Note that people were told of an alert."""
+        """Note that an alert was announced."""
         self._loop.run(lambda: self._app.alerts.announced(alert_id), name="sync.alerts.announced")
 
     def mute(self, rule: str, *, length: Duration, reason: str, by: str = "client") -> None:
-        """Let nobody be told of a rule for a while; it fires and is shown all the same."""
+        """Mute a rule: until then it fires and is shown, but notifies nobody."""
         self._loop.run(
             lambda: self._app.alerts.mute(rule, length=length, reason=reason, by=by), name="sync.alerts.mute"
         )
@@ -58,5 +58,5 @@ class SyncAlerts:
         return self._loop.run(lambda: self._app.alerts.unmute(rule, by=by), name="sync.alerts.unmute")
 
     def mutes(self) -> list[AlertMute]:
-        """The rules that nobody is told of now."""
+        """The rules that are muted now."""
         return self._loop.run(lambda: self._app.alerts.mutes(), name="sync.alerts.mutes")

@@ -83,7 +83,7 @@ class SyncDeadLetters:
     ) -> int:
         """Say that somebody looks into a dead job; returns the version of its letter.
 
-        The letter stays open, with an owner and a note, and whoever says so next takes it over.
+        The letter stays open, with an owner and a note; the next person who does the same takes it over.
         """
         return self._loop.run(
             lambda: self._app.dead_letters.investigate(job_id, by=by, note=note, version=version),

@@ -54,7 +54,7 @@ class SyncWebhooks:
         )
 
     def listening(self, event: str, *, kind: str, tenant: str) -> list[Webhook]:
-        """Those who are to be told of an event."""
+        """The webhooks that receive an event."""
         return self._loop.run(
             lambda: self._app.webhooks.listening(event, kind=kind, tenant=tenant),
             name="sync.webhooks.listening",

@@ -44,12 +44,12 @@ class AlertPages:
         )
 
     async def mute(self, request: Request) -> Response:
-        """Let nobody be told of a rule for a while."""
+        """Mute a rule: until then it notifies nobody."""
 
         async def do() -> str:
             rule, length = await text_of(request, "rule"), await text_of(request, "length")
             await self._client(request).alerts.mute(rule, length=length, reason=await reason_of(request))
-            return f"Nobody is told of {rule} for {length}; it is shown here all the same."
+            return f"{rule} is muted for {length}: it notifies nobody, and is still shown here."
 
         return await self._frame.act(request, "/alerts", do)
 
@@ -59,7 +59,7 @@ class AlertPages:
         async def do() -> str:
             rule = await text_of(request, "rule")
             was_muted = await self._client(request).alerts.unmute(rule)
-            return f"People are told of {rule} again." if was_muted else f"{rule} was not muted."
+            return f"{rule} notifies people again." if was_muted else f"{rule} was not muted."
 
         return await self._frame.act(request, "/alerts", do)
 

@@ -36,7 +36,7 @@ class TenantPages:
         )
 
     async def set_quota(self, request: Request) -> Response:
-        """Let at most so many jobs wait."""
+        """Limit how many jobs may wait."""
         client = self._frame.visitor(request).client
 
         async def do() -> str:

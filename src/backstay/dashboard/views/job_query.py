@@ -165,7 +165,7 @@ def state_counts(counts: Sequence[QueueCount], query: JobQuery) -> list[tuple[st
 
 
 def id_of(text: str) -> UUID:
-    """Read an id; raises InvalidSettings for a text that is none."""
+    """Read an id; raises InvalidSettings for a malformed one."""
     try:
         return UUID(text)
     except ValueError:

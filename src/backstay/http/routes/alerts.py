@@ -1,4 +1,4 @@
-"""/alerts: rules that hold, and those that nobody is told of."""
+"""/alerts: rules that hold, and those that are muted."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ async def alert_history(
 
 @alerts.get("/mutes", summary="List muted rules")
 async def mutes(client: AsCaller) -> Listed[MuteShown]:
-    """List the rules that nobody is told of now."""
+    """List the rules that are muted now."""
     return Listed[MuteShown](items=[MuteShown.model_validate(one) for one in await client.alerts.mutes()])
 
 
 @alerts.post("/{rule}/mute", summary="Mute a rule")
 async def mute(client: AsCaller, rule: RuleName, body: NewMute) -> Done:
-    """Let nobody be told of a rule for a while; it fires and is shown all the same."""
+    """Mute a rule: until then it fires and is shown, but notifies nobody."""
     await client.alerts.mute(rule, length=body.length, reason=body.reason)
     return Done(done=True)
 

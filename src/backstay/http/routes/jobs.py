@@ -42,7 +42,7 @@ jobs = operations("jobs")
 LONGEST_WAIT = 30.0
 
 WaitQuery = Annotated[
-    float, Query(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for its end.", examples=[10])
+    float, Query(ge=0, le=LONGEST_WAIT, description="Wait this many seconds for its end.", examples=[10])
 ]
 KeyHeader = Annotated[
     str | None, Header(alias="Idempotency-Key", description=IDEMPOTENCY_KEY, max_length=255)

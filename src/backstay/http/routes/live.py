@@ -56,7 +56,7 @@ Seconds = Annotated[
     Query(
         ge=0,
         le=LONGEST,
-        description="End after so many seconds; 0 gives only what the stream begins with.",
+        description="End after this many seconds; 0 gives only what the stream begins with.",
         examples=[0],
     ),
 ]

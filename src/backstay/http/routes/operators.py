@@ -66,7 +66,7 @@ async def list_quotas(client: AsCaller) -> Listed[QuotaShown]:
 
 @quotas.put("", summary="Set a quota")
 async def set_quota(client: AsCaller, body: NewQuota) -> Done:
-    """Let at most so many jobs wait; enqueueing more is refused."""
+    """Limit how many jobs may wait; enqueueing more is refused."""
     await client.quotas.set(body.most, tenant=body.tenant, queue=body.queue, reason=body.reason)
     return Done(done=True)
 

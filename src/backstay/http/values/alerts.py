@@ -36,7 +36,7 @@ class AlertShown(Answer):
 
 
 class MuteShown(Answer):
-    """A rule that nobody is told of for a while."""
+    """A rule that is muted: it notifies nobody until the mute ends."""
 
     rule: str
     muted_until: Time
@@ -45,7 +45,7 @@ class MuteShown(Answer):
 
 
 class NewMute(StrictModel):
-    """Let nobody be told of a rule for a while."""
+    """Mute a rule: until then it notifies nobody."""
 
     length: Length
     reason: Reason

@@ -114,7 +114,7 @@ class Many(StrictModel):
     tenant: KeyText | None = None
     fingerprint: str | None = Field(None, max_length=128)
     older_than_seconds: float | None = Field(None, ge=0, le=3_153_600_000)
-    limit: int = Field(1000, ge=1, le=10_000, description="At most so many in this request.")
+    limit: int = Field(1000, ge=1, le=10_000, description="At most this many in this request.")
 
     model_config = ConfigDict(
         extra="forbid",

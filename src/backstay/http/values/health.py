@@ -88,7 +88,7 @@ class ScalingShown(Answer):
 
 
 def figures_facts(figures: Figures) -> dict[str, float | None]:
-    """What is told of figures."""
+    """Figures as the API returns them."""
     rate = figures.success_rate
     names = ("completed", "failed", "crashed", "average_ms", "p50_ms", "p95_ms", "p99_ms")
     return {name: getattr(figures, name) for name in names} | {

@@ -51,7 +51,7 @@ class NewOperation(StrictModel):
     letters: LetterFilters | None = None
     jobs: JobFilters | None = None
     reason: Reason
-    pace: float = Field(100.0, ge=SLOWEST, le=FASTEST, description="At most so many jobs a second.")
+    pace: float = Field(100.0, ge=SLOWEST, le=FASTEST, description="At most this many jobs a second.")
     name: str | None = Field(None, min_length=1, max_length=200, pattern=r"\S")
 
     model_config = ConfigDict(

@@ -80,7 +80,7 @@ class QuotaShown(Answer):
 
 
 class NewQuota(StrictModel):
-    """Let at most so many jobs wait."""
+    """Limit how many jobs may wait."""
 
     most: int = Field(ge=0, le=1_000_000_000)
     tenant: KeyText | None = Field(None, description="One tenant; otherwise each.")

@@ -172,7 +172,7 @@ class Fires(Answer):
 
 
 def facts(schedule: Schedule) -> dict[str, Any]:
-    """What is told of a schedule: its own fields, and of its definition what counts now."""
+    """A schedule as the API returns it: its own fields, and of its definition what counts now."""
     wanted = schedule.definition
     own = {name: getattr(schedule, name, None) for name in ScheduleShown.model_fields}
     told = {name: getattr(wanted, name) for name in ScheduleShown.model_fields if hasattr(wanted, name)}

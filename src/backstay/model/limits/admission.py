@@ -87,7 +87,7 @@ def tokens(most: int, every: timedelta, spent_until: datetime, at: datetime) -> 
 def next_token(
     most: int, every: timedelta, spent_until: datetime, at: datetime, *, cost: int = 1
 ) -> timedelta:
-    """How long until a job may start that takes so many tokens."""
+    """How long until a job may start that takes this many tokens."""
     used = min(max(spent_until - at, NO_TIME), most * every)
     return max(used - (most - cost) * every, NO_TIME)
 

@@ -1,4 +1,4 @@
-"""What may be limited: how many jobs run at the same time, how many start in a while, and in which order."""
+"""What may be limited: how many jobs run at the same time, how many start per period, and in which order."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most so many starts in a while, by the database's clock: "100/m", "5/s", "1/10s".
+    """At most this many starts per period, by the database's clock: "100/m", "5/s", "1/10s".
 
     Tokens come evenly, and up to `burst` of them are kept (one if left out): in any stretch of time at most
     rate × time + burst jobs start. With a `key` every key has tokens of its own.
 
-    With `cost`, the name of an argument that holds a whole number, a start takes so many tokens instead of one:
+    With `cost`, the name of an argument that holds a whole number, a start takes that many tokens instead of one:
     `Rate("90000/m", burst=20000, cost="tokens")`. One that costs more than `burst` waits until all of it is there.
     """
 

@@ -35,7 +35,7 @@ def fair_queue(queue: str, weights: Mapping[str, int] | None) -> Fair:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the round has come to: behind this tenant, or in the middle of its turn with so many jobs `spent`."""
+    """Where the round has come to: behind this tenant, or in the middle of its turn with `spent` jobs taken."""
 
     tenant: str = ""
     spent: int = 0

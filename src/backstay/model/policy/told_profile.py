@@ -1,4 +1,4 @@
-"""What the database is told of an application's profile, for plain SQL and for those who read its views."""
+"""What the database keeps of an application's profile, for plain SQL and for readers of its views."""
 
 from __future__ import annotations
 

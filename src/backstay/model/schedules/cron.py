@@ -164,7 +164,7 @@ Rule = Cron | Every | Once
 
 
 def next_fire(rule: Rule, zone: tzinfo, after: datetime) -> datetime | None:
-    """The first fire later than `after`; None when there is none."""
+    """The first fire later than `after`; None if it never fires again."""
     return next(rule.fires(after, zone), None)
 
 

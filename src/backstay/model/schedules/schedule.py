@@ -133,7 +133,7 @@ class ScheduleOverride:
 class Schedule:
     """A schedule as it is stored: what was declared, what operators changed, and where it stands.
 
-    `version` rises with every change and every fire; whoever writes must name the one that was read.
+    `version` rises with every change and every fire; a write must name the version that was read.
     """
 
     id: UUID
@@ -204,7 +204,7 @@ class Plan:
 def plan(schedule: Schedule, now: datetime) -> Plan:
     """Decide which fires up to `now` become jobs, by the policy for missed ones, and when it fires next.
 
-    The first is always the one that is stored: whoever computed it did so by the rules that he had.
+    The first is always the stored one, computed by the rules of the release that stored it.
     """
     assert schedule.next_fire_at is not None
     fires: tuple[Fire, ...]
@@ -263,7 +263,7 @@ def job_for(schedule: Schedule, fire: Fire, job_id: JobId) -> NewJob:
 
 
 def jitter(schedule_id: UUID, fire_time: datetime, most: timedelta) -> timedelta:
-    """How long after its time a fire starts: spread evenly, and the same whoever asks."""
+    """How long after its time a fire starts: spread evenly, and the same on every machine."""
     if not most:
         return timedelta(0)
     text = f"{schedule_id} {fire_time.astimezone(UTC).isoformat()}"

@@ -24,7 +24,7 @@ _COUNTED = re.compile(
 
 
 MAX_TEXT_CHARS = 65_536
-"""As much of a text is searched and written; the longest traceback that is kept has so many bytes."""
+"""Only this many bytes of a text are searched and written: the length of the longest traceback that is kept."""
 
 
 class Secret(NamedTuple):

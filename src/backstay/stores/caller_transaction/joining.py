@@ -242,7 +242,7 @@ async def _found(joined: object) -> object:
 
 
 def way_into(transaction: object) -> Opener:
-    """How to get at a transaction; raises InvalidSettings for what is none."""
+    """How to reach a transaction; raises InvalidSettings for an object that is not one."""
     for recognise in DRIVERS:
         way = recognise(transaction)
         if way is not None:

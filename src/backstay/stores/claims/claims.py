@@ -243,7 +243,7 @@ class ClaimStore:
         again = await self.lane.fetch_each("jobs/settled", _guards(missing))
         done |= {rows.job_id(row["id"]) for row in again}
         awaited += [rows.job_id(row["id"]) for row in again if row["is_awaited"]]
-        # Perhaps that was all that came to pass; and so a handler's own transaction is followed.
+        # It may have been written before, or by the handler's own transaction: what waits for it goes on here.
         await self.after.follow([rows.job_id(row["id"]) for row in again if row["is_parent"]])
         return Settled(
             done=frozenset(done),

@@ -19,7 +19,7 @@ from backstay.stores.database.interface import Connection, Lane
 
 MORE_ROUNDS = 4
 OLDEST_EVERY = 20
-"""Every so many claims begin with the job of a fair queue whose turn it is by age."""
+"""One claim in this many begins with the oldest job of a fair queue, whatever its tenant."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ async def claim_with_fair(
     claims: list[Claim] = []
     try:
         if rounds.turn % OLDEST_EVERY == 0:
-            # Whoever it belongs to: jobs without a tenant take no part in the rounds, and must not wait forever.
+            # Of any tenant: jobs without one take no part in the rounds, and must not wait forever.
             claims += await claim_plain(lane, fair, replace(asked, suspects=0), limit=min(limit, 1))
         for queue in [*order[first:], *order[:first]]:
             room = limit - len(claims)

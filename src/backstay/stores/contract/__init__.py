@@ -155,7 +155,7 @@ class Claims(Protocol):
         ...
 
     async def reported(self, *, limit: int) -> list[Reported]:
-        """Attempts that were worked from SQL and have ended; each is told of until it is settled."""
+        """Attempts that were worked from SQL and have ended; each is returned until it is settled."""
         ...
 
     async def forget_reports(self) -> None:

@@ -24,7 +24,7 @@ class Outbox(Protocol):
         ...
 
     async def hush(self, topic: str) -> None:
-        """Listen to a topic no more, whoever else does."""
+        """Stop listening to a topic; other listeners stay."""
         ...
 
     async def since(self, topic: str) -> int | None:

@@ -11,7 +11,7 @@ class Profiles(Protocol):
     """What an application calls things, where plain SQL can see it."""
 
     async def tell(self, profile: ToldProfile) -> bool:
-        """Put it in place of what was told of this profile before, and make its view; False if it is there so."""
+        """Replace what is stored of this profile, and make its view; False if nothing has changed."""
         ...
 
     async def known(self, name: str) -> ToldProfile | None:

@@ -45,7 +45,7 @@ class Queues(Protocol):
     async def tend(self) -> list[str]:
         """End pauses whose time is over, and hold what paused tenants have; returns queues that go on, '' for a kind.
 
-        Also goes on with what whoever paused or resumed a tenant has left undone.
+        Also finishes a pause or resumption of a tenant that was interrupted.
         """
         ...
 
@@ -54,7 +54,7 @@ class Quotas(Protocol):
     """How many jobs of a tenant may wait. A quota of a tenant's own counts instead of the one for each."""
 
     async def set(self, *, tenant: str | None, queue: str | None, most: int, actor: str, reason: str) -> None:
-        """Let at most so many wait; None stands for each tenant, and for all queues together."""
+        """Let at most `most` wait; None stands for each tenant, and for all queues together."""
         ...
 
     async def remove(self, *, tenant: str | None, queue: str | None, actor: str) -> bool:

@@ -149,7 +149,7 @@ class Alerts(Protocol):
         ...
 
     async def to_announce(self) -> list[Alert]:
-        """Alerts that hold and that nobody was told of, but for muted ones."""
+        """Alerts that hold and were not announced yet, without muted ones."""
         ...
 
     async def announced(self, alert_id: UUID) -> None:
@@ -157,7 +157,7 @@ class Alerts(Protocol):
         ...
 
     async def mute(self, rule: str, *, length: timedelta, actor: str, reason: str) -> None:
-        """Let nobody be told of a rule for a while."""
+        """Mute a rule: until then it notifies nobody."""
         ...
 
     async def unmute(self, rule: str, *, actor: str) -> bool:
@@ -165,7 +165,7 @@ class Alerts(Protocol):
         ...
 
     async def mutes(self) -> list[AlertMute]:
-        """Rules that nobody is told of now."""
+        """Rules that are muted now."""
         ...
 
 

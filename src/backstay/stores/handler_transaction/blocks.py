@@ -283,7 +283,7 @@ class _Impatient:
 
 @contextmanager
 def _answered(connection: Any) -> Iterator[None]:
-    """Hang up after so many seconds, which the blocked driver takes for the end of the connection."""
+    """Hang up after this many seconds, which the blocked driver takes for the end of the connection."""
     watch = threading.Timer(patience(), _hang_up, (connection,))
     watch.daemon = True
     watch.start()

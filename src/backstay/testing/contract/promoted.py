@@ -1,4 +1,4 @@
-"""Promoted fields: columns that are filled whoever stores a job, refuse what does not fit, and are searched by."""
+"""Promoted fields: columns filled on every way of storing a job, which refuse what does not fit."""
 
 from __future__ import annotations
 

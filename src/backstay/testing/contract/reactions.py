@@ -1,4 +1,4 @@
-"""Reactions: an end that a kind reacts to has a job stored in the same transaction, whoever brought it about."""
+"""Reactions: an end that a kind reacts to has a job stored in the same transaction, however it came about."""
 
 from __future__ import annotations
 

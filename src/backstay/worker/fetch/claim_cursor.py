@@ -54,7 +54,7 @@ class ClaimCursor:
         """When to look everywhere after a claim that came back with less and had not; until somebody resets it."""
 
     def since(self, pairs: Sequence[Wanted], now: float, *, is_hinted: bool = False) -> datetime | None:
-        """The turn from which on to look for jobs of these pairs; None for everywhere."""
+        """The first turn to scan for jobs of these pairs; None to scan from the beginning."""
         if pairs != self._pairs or any(pair.fair is not None for pair in pairs):
             self._pairs, self._turn, self._furthest = pairs, None, None
             self._stretch = self._distance = _NOTHING

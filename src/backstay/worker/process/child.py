@@ -129,7 +129,7 @@ def _leave() -> NoReturn:
 
 
 def _report(task: Task, channel: Channel, ending: Termination) -> Report:
-    # Otherwise a small job would be told of with the peak of a large one before it.
+    # Otherwise a small job would report the peak memory of a large one before it.
     forget_peak()
     set_job_level(task.log_level)
     before = _cpu_seconds()
@@ -178,7 +178,7 @@ def _outcome_of(error: BaseException, own: Context, rules: ErrorRules) -> Outcom
         raise
     except BaseException as odd:  # exceptions are the user's code, too
         info, why = (error_info(one, error_class=ErrorClass.UNKNOWN) for one in (error, odd))
-        told = f"{info.message} (that is all that could be told of it: {why.type}: {why.message})"
+        told = f"{info.message} (that is all that could be kept of it: {why.type}: {why.message})"
         return Fail(replace(info, message=told))
     return outcome
 

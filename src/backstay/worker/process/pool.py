@@ -195,7 +195,7 @@ class ProcessPool:
             return child
 
     def _make_another_ready(self, running: Running) -> None:
-        """Start the next process while this attempt's is given time to end: whoever gets its slot need not wait."""
+        """Start the next process while this attempt's is given time to end: the next one in its slot need not wait."""
         function = running.spec.function
         assert function is not None
         # Without one, the next attempt starts its own, or tells why it cannot.

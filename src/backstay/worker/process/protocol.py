@@ -178,7 +178,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome that is told of."""
+        """The outcome that the message describes."""
         return self.words.outcome
 
 

@@ -97,7 +97,7 @@ class Runner:
     def start(self, claims: Sequence[Claim]) -> list[Claim]:
         """Take claims over and run each as soon as a slot is free.
 
-        Returns the older claims on the same jobs that are lost by that: whoever is given a job has not held it.
+        Returns older claims on the same jobs, which are lost: no job is given to a worker that holds it.
         """
         now = self._env.monotonic()
         specs = {kind: self._registry.get(kind) for kind in {claim.kind for claim in claims}}
@@ -161,7 +161,7 @@ class Runner:
         return True
 
     def take_back_waiting(self, *, longer_than: float = -1.0) -> list[Claim]:
-        """Give up the claims that have waited longer than so many seconds for a slot; returns them."""
+        """Give up and return the claims that have waited longer than this many seconds for a slot."""
         now = self._env.monotonic()
         with self._lock:
             waiting = [running for running in self._waiting if now - running.taken > longer_than]

@@ -78,7 +78,7 @@ class Running:
     def belong_to(self, task: asyncio.Task[None], loop: asyncio.AbstractEventLoop) -> None:
         """Run on in this task, which is interrupted when the handler is to stop."""
         self.task, self.loop = task, loop
-        # In this order: whoever asked before could not see the loop.
+        # In this order: a stop that was asked for earlier could not see the loop.
         if self.is_to_be_interrupted:
             loop.call_soon(self._interrupt)
 
