@@ -23,8 +23,7 @@ from backstay_exora.demo.letters import Letter, draw_letter
 from backstay_exora.demo.people import Person, draw_practice, with_luhn
 from backstay_parts.faults import FaultProxy
 from backstay_parts.mail import MailServer
-from backstay_parts.model import ModelServer
-from backstay_parts.servers import ServerProcess, free_port
+from backstay_parts.servers import ModelServer, ServerProcess, free_port
 
 KNOWN_PROVIDER = with_luhn("800361000000001")
 # Asked at every commit of every test: no fact of a document that a person has yet to decide about, or has rejected.

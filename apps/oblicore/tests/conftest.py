@@ -22,8 +22,7 @@ from backstay_oblicore.settings import Settings
 from backstay_oblicore.store import people
 from backstay_oblicore.web.app import build_web
 from backstay_parts.mail import MailServer
-from backstay_parts.model import ModelServer
-from backstay_parts.servers import free_port
+from backstay_parts.servers import ModelServer, free_port
 from backstay_parts.sms import SmsServer
 
 phones = (f"+4477009{number:05d}" for number in count(1))

@@ -19,7 +19,6 @@ from backstay_parts.model import (
     ModelClient,
     ModelRefusedRequest,
     ModelRequest,
-    ModelServer,
     ModelUnavailable,
     Picture,
     Price,
@@ -33,6 +32,7 @@ from backstay_parts.model import (
     next_rung,
 )
 from backstay_parts.model.server import tokens_of
+from backstay_parts.servers import ModelServer
 
 NUMBERS = {"type": "object", "required": ["numbers"]}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from backstay_parts.optional import need
-from backstay_parts.servers.web import serve
+from backstay_parts.serving import serve
 
 
 def make(folder: Path) -> Any:

@@ -13,8 +13,7 @@ from pathlib import Path
 import psutil
 
 from backstay.testing import PrivatePostgres
-from backstay_parts.model import ModelServer
-from backstay_parts.servers import ServerProcess, answers_http, free_port
+from backstay_parts.servers import ModelServer, ServerProcess, answers_http, free_port
 
 
 class WorkerProcess:

@@ -19,8 +19,7 @@ from backstay_oblicore.services import Services
 from backstay_oblicore.settings import Settings
 from backstay_parts.demo import Demo, DemoFailed
 from backstay_parts.mail import MailServer
-from backstay_parts.model import ModelServer
-from backstay_parts.servers import ServerProcess, answers_http, free_port
+from backstay_parts.servers import ModelServer, ServerProcess, answers_http, free_port
 from backstay_parts.sms import SmsServer
 
 

@@ -1,4 +1,4 @@
-"""Language models over the OpenAI protocol: a client, a ladder of budgets, cost, and a local server's frame."""
+"""Language models over the OpenAI protocol: a client, a ladder of budgets, and cost."""
 
 from backstay_parts.model.answers import (
     ModelAnswer,
@@ -13,7 +13,6 @@ from backstay_parts.model.answers import (
 from backstay_parts.model.client import ModelClient, ModelRequest, Picture
 from backstay_parts.model.cost import Price, cost, estimate_tokens
 from backstay_parts.model.ladder import Ladder, Rung, Tried, next_rung
-from backstay_parts.model.local import ModelServer
 
 __all__ = [
     "Ladder",
@@ -23,7 +22,6 @@ __all__ = [
     "ModelError",
     "ModelRefusedRequest",
     "ModelRequest",
-    "ModelServer",
     "ModelUnavailable",
     "Picture",
     "Price",

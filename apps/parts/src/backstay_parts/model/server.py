@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from backstay_parts.optional import need
-from backstay_parts.servers.web import serve
+from backstay_parts.serving import serve
 
 TOKENS_A_PICTURE = 765
 _TOKEN = re.compile(r"\s*\w{1,4}|\s*[^\w\s]|\s+")

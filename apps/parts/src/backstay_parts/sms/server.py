@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from backstay_parts.optional import need
-from backstay_parts.servers.web import serve
+from backstay_parts.serving import serve
 
 _NUMBER = re.compile(r"\+[1-9]\d{6,14}")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from backstay_parts.optional import need
-from backstay_parts.servers.web import serve
+from backstay_parts.serving import serve
 from backstay_parts.storage.contract import BadKey, ObjectNotFound, checked
 from backstay_parts.storage.folder import FolderStorage
 

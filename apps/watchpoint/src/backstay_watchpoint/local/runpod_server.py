@@ -23,7 +23,7 @@ from uuid import uuid4
 import httpx
 from fastapi import FastAPI, Header, HTTPException
 
-from backstay_parts.servers.web import serve
+from backstay_parts.serving import serve
 from backstay_watchpoint.local.provider_worker import ProviderWorker, WorkerSettings
 
 Authorization = Annotated[str | None, Header()]
