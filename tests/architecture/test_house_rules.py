@@ -368,7 +368,12 @@ def text_of(path: Path) -> str:
         ),
         (
             "import backstay.cli.commands",
-            {"asyncio", "asyncpg", "backstay.app", "backstay.model.records"},
+            {"asyncio", "asyncpg", "backstay.app", "backstay.model.records", "backstay.cli.dead"},
+        ),
+        (
+            "from typer.testing import CliRunner; from backstay.cli.commands import backstay\n"
+            "CliRunner().invoke(backstay, ['jobs', '--help'])",
+            {"asyncpg", "backstay.app", "backstay.cli.dead", "backstay.cli.schedules"},
         ),
     ],
 )

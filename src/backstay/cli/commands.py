@@ -1,90 +1,96 @@
-"""Which commands there are."""
+"""Which commands there are; each one's module is read when the command is called."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from backstay.cli import (
-    alerts,
-    archive,
-    audit,
-    config,
-    dashboard,
-    db,
-    dead,
-    dev,
-    doctor,
-    enqueue,
-    failures,
-    flows,
-    health,
-    job,
-    jobs,
-    keys,
-    limits,
-    locks,
-    operations,
-    overrides,
-    plan,
-    queues,
-    quotas,
-    redis,
-    schedules,
-    signal,
-    top,
-    webhooks,
-    worker,
-    workers,
-)
 from backstay.cli.options import AppOption, DebugOption, JsonOption, UrlOption
 from backstay.cli.session import Shared
 from backstay.settings.version import __version__
 
+PANELS = {
+    "Run": ("worker", "dev", "dashboard", "enqueue"),
+    "Look": ("jobs", "job", "dead", "failures", "flows", "schedules", "locks", "top", "queues", "workers"),
+    "Act": ("pause", "resume", "limits", "operations", "signal", "quotas", "overrides"),
+    "Care": (
+        "alerts",
+        "archive",
+        "audit",
+        "keys",
+        "webhooks",
+        "doctor",
+        "health",
+        "plan",
+        "config",
+        "db",
+        "redis",
+    ),
+}
+"""The commands as `--help` groups them; each is the name of the same spelling in the module of that name."""
+
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+MODULE_OF = {"pause": "queues", "resume": "queues"}
+"""The commands that share a module with another one."""
+
+
+class Commands(MutableMapping[str, Any]):
+    """All commands by name; importing one's module waits until somebody asks for it."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._read:
+            self._read[name] = _command(name, PANEL_OF[name])
+        return self._read[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._read[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PANEL_OF)
+
+    def __len__(self) -> int:
+        return len(PANEL_OF)
+
+
+def _command(name: str, panel: str) -> Any:
+    """Read the module of a command, and make the command as typer would have."""
+    module = import_module(f"backstay.cli.{MODULE_OF.get(name, name)}")
+    found = getattr(module, name)
+    alone = typer.Typer()
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name, rich_help_panel=panel)
+    else:
+        alone.command(name, rich_help_panel=panel)(found)
+    return typer.main.get_group(alone).commands[name]
+
+
+class CommandLine(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{**given, "commands": {}})
+        self.commands = Commands()
+
+
 backstay = typer.Typer(
     name="backstay",
+    cls=CommandLine,
     help="Durable background jobs on SQLite or PostgreSQL.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-RUN, LOOK, ACT, CARE = "Run", "Look", "Act", "Care"
-
-backstay.command("worker", rich_help_panel=RUN)(worker.worker)
-backstay.command("dev", rich_help_panel=RUN)(dev.dev)
-backstay.command("dashboard", rich_help_panel=RUN)(dashboard.dashboard)
-backstay.command("enqueue", rich_help_panel=RUN)(enqueue.enqueue)
-backstay.command("jobs", rich_help_panel=LOOK)(jobs.jobs)
-backstay.add_typer(job.job, name="job", rich_help_panel=LOOK)
-backstay.add_typer(dead.dead, name="dead", rich_help_panel=LOOK)
-backstay.add_typer(failures.failures, name="failures", rich_help_panel=LOOK)
-backstay.add_typer(flows.flows, name="flows", rich_help_panel=LOOK)
-backstay.add_typer(schedules.schedules, name="schedules", rich_help_panel=LOOK)
-backstay.add_typer(locks.locks, name="locks", rich_help_panel=LOOK)
-backstay.command("top", rich_help_panel=LOOK)(top.top)
-backstay.command("queues", rich_help_panel=LOOK)(queues.queues)
-backstay.add_typer(workers.workers, name="workers", rich_help_panel=LOOK)
-backstay.command("pause", rich_help_panel=ACT)(queues.pause)
-backstay.command("resume", rich_help_panel=ACT)(queues.resume)
-backstay.add_typer(limits.limits, name="limits", rich_help_panel=ACT)
-backstay.add_typer(operations.operations, name="operations", rich_help_panel=ACT)
-backstay.command("signal", rich_help_panel=ACT)(signal.signal)
-backstay.add_typer(quotas.quotas, name="quotas", rich_help_panel=ACT)
-backstay.add_typer(overrides.overrides, name="overrides", rich_help_panel=ACT)
-backstay.add_typer(alerts.alerts, name="alerts", rich_help_panel=CARE)
-backstay.add_typer(archive.archive, name="archive", rich_help_panel=CARE)
-backstay.add_typer(audit.audit, name="audit", rich_help_panel=CARE)
-backstay.add_typer(keys.keys, name="keys", rich_help_panel=CARE)
-backstay.add_typer(webhooks.webhooks, name="webhooks", rich_help_panel=CARE)
-backstay.command("doctor", rich_help_panel=CARE)(doctor.doctor)
-backstay.command("health", rich_help_panel=CARE)(health.health)
-backstay.command("plan", rich_help_panel=CARE)(plan.plan)
-backstay.command("config", rich_help_panel=CARE)(config.config)
-backstay.add_typer(db.db, name="db", rich_help_panel=CARE)
-backstay.add_typer(redis.redis, name="redis", rich_help_panel=CARE)
 
 
 def _show_version(asked: bool) -> None:
