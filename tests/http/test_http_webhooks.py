@@ -9,16 +9,21 @@ import hmac
 import itertools
 import json
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from http_receiver import Receiver, receiving
 from http_world import SECRET, TENANT, World, client_of
 
-from backstay import Backstay, Hopeless
+from backstay import Backstay, Hopeless, State
 from backstay.errors import InvalidSettings
 from backstay.http import ApiKeyAccess, WebhookJobs, api
+from backstay.http.webhooks import ANNOUNCE, DELIVER
+from backstay.model.reactions import JobEnded
+from backstay.options import JobOptions
 from backstay.testing import PrivatePostgres
 
 numbers = itertools.count()
@@ -228,3 +233,63 @@ async def test_secrets_are_shown_once(quick_world: World) -> None:
 
     for path in ("/webhooks", f"/webhooks/{answer.json()['webhook']['id']}", "/audit"):
         assert secret not in (await quick_world.admin.get(path)).text
+
+
+OURS = {"kind": ANNOUNCE, "args": {"ended": {}}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/jobs", OURS),
+        ("/jobs", {"kind": DELIVER, "args": {}}),
+        ("/jobs/bulk", {"jobs": [OURS]}),
+        ("/flows", {"name": "f", "jobs": [{"name": "one", **OURS}]}),
+        ("/schedules", {"name": "s", "every": "1h", **OURS}),
+    ],
+)
+async def test_nobody_enqueues_what_speaks_for_backstay(told: World, path: str, body: dict[str, Any]) -> None:
+    refused = await told.admin.post(path, json=body)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed"), refused.text
+    assert await told.app.jobs.counts() == []
+
+
+async def test_a_job_that_speaks_of_another_tenant_sends_nothing(told: World, receiver: Receiver) -> None:
+    globex = told.app.acting_as("globex", tenant="globex", rights={"webhooks.*"})
+    made = await globex.webhooks.create("pager", receiver.address)
+    forged = JobEnded(
+        job_id=uuid4(),
+        kind="charge",
+        queue="default",
+        tenant="globex",
+        state=State.DEAD,
+        reason=None,
+        error=None,
+        attempt=1,
+        run=1,
+        epoch=1,
+        ended_at=datetime.now(UTC),
+    )
+    delivery = {"webhook_id": str(made.webhook.id), "message": "msg_1", "body": "{}"}
+    acme = JobOptions(tenant=TENANT)
+    await told.app.jobs.enqueue_by_name(ANNOUNCE, {"ended": forged}, acme)
+    await told.app.jobs.enqueue_by_name(DELIVER, delivery, acme)
+
+    await settled(told)
+
+    letters = await told.app.dead_letters.open()
+    assert receiver.received == []
+    assert sorted(letter.kind for letter in letters) == [ANNOUNCE, DELIVER]
+    assert all("another tenant" in str(letter.error) for letter in letters)
+
+
+async def test_a_delivery_is_not_run_again_with_another_body(told: World, receiver: Receiver) -> None:
+    made = await subscribed(told, receiver)
+    webhook = made["webhook"]["id"]
+    sent = (await told.admin.post(f"/webhooks/{webhook}/test")).json()["job_id"]
+    forged = {"args": {"webhook_id": webhook, "message": "msg_1", "body": "{}"}}
+
+    refused = await told.admin.post(f"/jobs/{sent}/clone", json=forged)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")

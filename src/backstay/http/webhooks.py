@@ -15,6 +15,7 @@ from backstay.model.backoff import Backoff
 from backstay.model.job import Job
 from backstay.model.reactions import JobEnded
 from backstay.model.records import JobFilter
+from backstay.model.rights import EVERYTHING
 from backstay.model.webhooks import TEST, Webhook, body_of, event_of, message_id, written
 from backstay.options import JobOptions
 from backstay.outgoing.clock import utc_now
@@ -52,8 +53,10 @@ class WebhookJobs:
             kind=DELIVER, queue=QUEUE, max_attempts=ATTEMPTS, backoff=BACKOFF, timeout="60s"
         )(self._deliver)
 
-    async def _announce(self, ended: JobEnded) -> int:
+    async def _announce(self, ctx: Context, ended: JobEnded) -> int:
         """Store a delivery for each webhook that is to hear of an end; returns how many."""
+        if ctx.tenant != ended.tenant:
+            raise Hopeless("this job speaks of another tenant than it belongs to: nothing was sent")
         event, body = event_of(ended), body_of(ended)
         listening = await self._app.webhooks.listening(event, kind=ended.kind, tenant=ended.tenant)
         for webhook in listening:
@@ -67,6 +70,8 @@ class WebhookJobs:
             secrets = await self._app.webhooks.signing_secrets(webhook.id)
         except NotFound:
             raise Hopeless("the webhook was removed") from None
+        if ctx.tenant != own_tenant(webhook):
+            raise Hopeless("the webhook belongs to another tenant than this job: nothing was sent")
         if not webhook.is_enabled:
             raise Hopeless("the webhook is switched off")
         data = body.encode()
@@ -97,8 +102,9 @@ async def store_delivery(
     app: Backstay, webhook: Webhook, message: str, body: str, *, again: bool = False
 ) -> UUID:
     """Store the job that sends a message to a webhook; a message that was stored already is found."""
-    tenant = "" if webhook.tenant == "*" else webhook.tenant
-    options = JobOptions(tenant=tenant, tags=[tag_of(webhook.id)], key=None if again else message)
+    options = JobOptions(
+        tenant=own_tenant(webhook), tags=[tag_of(webhook.id)], key=None if again else message
+    )
     args = {"webhook_id": str(webhook.id), "message": message, "body": body}
     return (await app.jobs.enqueue_by_name(DELIVER, args, options)).id
 
@@ -121,6 +127,11 @@ async def redeliver(app: Backstay, webhook: Webhook, delivery: UUID) -> UUID:
     if job.kind != DELIVER or job.args.get("webhook_id") != str(webhook.id):
         raise NotFound("delivery", delivery)
     return await store_delivery(app, webhook, job.args["message"], job.args["body"], again=True)
+
+
+def own_tenant(webhook: Webhook) -> str:
+    """The tenant of a webhook's deliveries; none for a webhook that hears of all tenants."""
+    return "" if webhook.tenant == EVERYTHING else webhook.tenant
 
 
 def tag_of(webhook_id: UUID) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 EVERYTHING = "*"
 
+OWN_KINDS = "backstay."
+"""How the names of Backstay's own kinds begin. Their jobs speak for every tenant, so no right covers enqueuing them."""
+
 
 def covers(rights: Collection[str], right: str) -> bool:
     """Return True if these rights include this one: `jobs.*` covers `jobs.retry`, `*` covers everything."""

@@ -44,6 +44,7 @@ class ActingJobs:
     ) -> JobHandle[Any]:
         """Store a job by the name of its kind, for the tenant and in the actor's name."""
         self.scope.need("jobs.enqueue")
+        self.scope.check_kind(kind, "jobs.enqueue")
         return await self.scope.app.jobs.enqueue_by_name(kind, args, self._own(options))
 
     async def enqueue_many(
@@ -51,9 +52,10 @@ class ActingJobs:
     ) -> list[JobHandle[Any]]:
         """Store many jobs by the names of their kinds, all or none; the handles come in the order given."""
         self.scope.need("jobs.enqueue")
-        known = {
-            kind: await self.scope.app._enqueuer.spec_of(kind) for kind in sorted({one[0] for one in calls})
-        }
+        kinds = sorted({one[0] for one in calls})
+        for kind in kinds:
+            self.scope.check_kind(kind, "jobs.enqueue")
+        known = {kind: await self.scope.app._enqueuer.spec_of(kind) for kind in kinds}
         return await self.scope.app.jobs.enqueue_many(
             [
                 JobArgs(known[kind], known[kind].bind((), args), self._own(options))
@@ -149,6 +151,8 @@ class ActingJobs:
     ) -> JobId:
         """Store a new job like this one; returns its id."""
         job = await self.scope.job(job_id, "jobs.clone")
+        if args is not None:
+            self.scope.check_kind(job.kind, "jobs.clone")
         return await self.scope.app.jobs.clone(
             job.id, args=args, delay=delay, reason=reason, by=self.scope.actor
         )
@@ -230,6 +234,8 @@ class ActingDeadLetters:
     ) -> JobId:
         """Run a dead job again; returns the id of the job that will run."""
         job = await self.scope.job(job_id, "dead_letters.retry")
+        if args is not None:
+            self.scope.check_kind(job.kind, "dead_letters.retry")
         return await self.scope.app.dead_letters.retry(
             job.id,
             by=self.scope.actor,

@@ -8,7 +8,7 @@ from uuid import UUID
 from backstay.client.sync.app import App
 from backstay.errors import Forbidden, JobNotFound
 from backstay.model.job import Job
-from backstay.model.rights import EVERYTHING, covers
+from backstay.model.rights import EVERYTHING, OWN_KINDS, covers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,13 @@ class Scope:
         self.need(right)
         if self.tenant != EVERYTHING:
             raise Forbidden(self.actor, right, why="for all tenants, because this concerns everybody")
+
+    def check_kind(self, kind: object, right: str) -> None:
+        """Raise Forbidden for a kind of Backstay's own, whose arguments only Backstay may choose."""
+        if isinstance(kind, str) and kind.startswith(OWN_KINDS):
+            raise Forbidden(
+                self.actor, right, why=f"and {kind!r} is a kind that only Backstay itself enqueues"
+            )
 
     def sees(self, tenant: str) -> bool:
         """Return True if what belongs to this tenant may be seen."""

@@ -55,6 +55,8 @@ class ActingFlows:
     async def start(self, name: str, jobs: Sequence[Mapping[str, Any]]) -> FlowHandle:
         """Store a flow that is described by plain values, for the tenant."""
         self.scope.need("flows.start")
+        for job in jobs:
+            self.scope.check_kind(job.get("kind"), "flows.start")
         return await self.scope.app.flows.start(name, jobs, tenant=self.scope.own_tenant)
 
     async def cancel(self, flow_id: UUID | str, *, reason: str) -> int:
@@ -86,6 +88,7 @@ class ActingSchedules:
     ) -> Schedule:
         """Create a schedule for the tenant; `job` is a handler or the name of a kind."""
         self.scope.need("schedules.create")
+        self.scope.check_kind(job if isinstance(job, str) else job.spec.kind, "schedules.create")
         target = (await self._bound(job)).options(tenant=self.scope.own_tenant)
         return await self.scope.app.schedules.create(name, target, by=self.scope.actor, **asked)
 
