@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import openpyxl
 import xlsxwriter
@@ -127,6 +129,42 @@ async def test_rejects_come_back_corrected_into_the_same_import(world: World) ->
     assert shown["counts"]["refused"] == 0
     assert shown["counts"]["inserted"] == 5
     assert sorted(await world.records("customers")) == ["K1", "K2", "K3", "K4", "K5"]
+
+
+RAGGED = "Kundennummer;Name;Kunde seit;Guthaben\nK1;Ada;2026-01-01;1\nK2;Ben;2026-01-01\nK3;Cem;2026-01-01;1;surplus\n"
+
+
+async def rejects_of(world: World, made: UUID) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(io.BytesIO(await imports.rejects(world.services, world.team, made)))
+
+
+async def send_back(world: World, made: UUID, book: openpyxl.Workbook) -> dict[str, Any]:
+    content = io.BytesIO()
+    book.save(content)
+    await imports.resubmit(world.services, world.team, world.user, made, "fixed.xlsx", content.getvalue())
+    await world.backstay.drain()
+    return await imports.show(world.services, world.team, made)
+
+
+async def test_rows_of_a_wrong_length_stay_refused_until_their_cells_are_mended(world: World) -> None:
+    """AEO-025: a row that is too long or too short, sent back untouched, loses no cell and is not taken."""
+    await define(world)
+    made = await world.import_file("a.csv", RAGGED.encode(), "customers")
+
+    book = await rejects_of(world, made)
+    shown = await send_back(world, made, book)
+    assert (shown["counts"]["refused"], shown["reasons"]) == (2, {"ragged": 2})
+    assert sorted(await world.records("customers")) == ["K1"]
+
+    sheet = (book := await rejects_of(world, made))["rejects"]
+    assert [cell.value for cell in sheet[1]] == [*HEAD, "_row", "_column", "_reason", "_surplus 1"]
+    assert [sheet.cell(2, 4).value, sheet.cell(3, 8).value] == ["(missing)", "surplus"]
+    assert sheet.cell(2, 4).fill.fgColor.rgb == sheet.cell(3, 8).fill.fgColor.rgb == "FFF8C9C4"
+    sheet.cell(2, 4).value = None
+    sheet.cell(3, 8).value = None
+    assert (await send_back(world, made, book))["counts"]["refused"] == 0
+    assert (await world.records("customers"))["K3"]["credit"] == "1"
+    assert "credit" not in (await world.records("customers"))["K2"]
 
 
 async def test_undo_restores_what_was_there_and_names_what_others_changed(world: World) -> None:

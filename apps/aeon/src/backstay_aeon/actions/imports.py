@@ -96,7 +96,7 @@ async def rejects(services: Services, team_id: UUID, import_id: UUID) -> bytes:
         one = await imports.get(connection, import_id, team_id)
         rows = await imports.open_rejects(connection, import_id)
     headers = one["form"].get("headers") or []
-    return write_rejects(headers, ((row["row_number"], row["cells"], row["problems"]) for row in rows))
+    return write_rejects(headers, [(row["row_number"], row["cells"], row["problems"]) for row in rows])
 
 
 async def resubmit(

@@ -343,6 +343,8 @@ def correct_workbook(content: bytes) -> bytes:
             sheet.cell(line, 1).value = f"N{number:07}"
         elif "not a number" in reason:
             sheet.cell(line, 6).value = "2"
+        elif "cells and the head" in reason:
+            sheet.cell(line, 11).value = None
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()

@@ -17,7 +17,7 @@ from backstay_aeon.domain.imports import mapping as mappings
 from backstay_aeon.domain.imports.batches import Checker, Row, Seen, checked_rows, in_batches, plan_batch
 from backstay_aeon.domain.imports.columns import Dataset
 from backstay_aeon.domain.imports.reading import FORMATS, Form, read_rows, sniff
-from backstay_aeon.domain.imports.rejects import is_reject_file, numbered
+from backstay_aeon.domain.imports.rejects import is_incomplete, is_ours, is_reject_file, numbered
 from backstay_aeon.job_types import Envelope, JobType, add
 from backstay_aeon.profile import CLASSES
 from backstay_aeon.services import Services
@@ -227,7 +227,7 @@ class Resubmission:
 
     async def _checked(self, connection: Any, path: Path, form: Form) -> list[Row]:
         headers = Form.from_json(self.one["form"]).headers
-        sent = tuple(header for header in form.headers if header not in mappings.REJECT_COLUMNS)
+        sent = tuple(header for header in form.headers if not is_ours(header))
         if sent != headers:
             raise ValidationError(
                 "the columns of the workbook were changed; correct cells only, not the head"
@@ -237,7 +237,9 @@ class Resubmission:
         checker, seen = Checker(dataset, headers, self.one["mapping"]), Seen()
         refused = {row["row_number"] for row in await imports.open_rejects(connection, self.one["id"])}
         rows = [
-            checker.check(number, cells)
+            checker.ragged(number, cells, "some cells still say that they are missing")
+            if is_incomplete(cells)
+            else checker.check(number, cells)
             for number, cells in sorted(numbered(form.headers, read_rows(path, form)), key=lambda row: row[0])
             if number in refused
         ]

@@ -97,7 +97,7 @@ class Checker:
         problems: list[Problem] = []
         if len(cells) != len(self._headers):
             told = f"the row has {len(cells)} cells and the head {len(self._headers)}"
-            return Row(number, cells, problems=(Problem("", "ragged", told),))
+            return self.ragged(number, cells, told)
         data: dict[str, Any] = {}
         for place, header, column in self._places:
             try:
@@ -111,6 +111,10 @@ class Checker:
         if key is None and not any(one.column == self._key_header for one in problems):
             problems.append(Problem(self._key_header, "key", f"{self._key} is empty: it tells records apart"))
         return Row(number, cells, str(key or ""), data, tuple(problems))
+
+    def ragged(self, number: int, cells: list[Cell], told: str) -> Row:
+        """A row that is not as long as the head: nobody knows which cell belongs where."""
+        return Row(number, cells, problems=(Problem("", "ragged", told),))
 
     def repeated(self, row: Row) -> Row:
         """The row, refused because its key came before."""
