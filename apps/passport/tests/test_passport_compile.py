@@ -16,10 +16,10 @@ from backstay_passport.domain.canonical import encode, parse
 from backstay_passport.domain.compile import CompileInput, Limits, check_sizes, compile_passport
 from backstay_passport.domain.errors import PayloadTooLarge, ProofTooLarge, ReceiptTooLarge
 from backstay_passport.domain.facts import make_fact
-from backstay_passport.domain.fields import missing_fields
 from backstay_passport.domain.hashing import hash_of, sha256
 from backstay_passport.domain.merkle import leaf_hash, path_to, root_by_path, root_of
 from backstay_passport.domain.proof import leaf_from_json
+from backstay_passport.domain.readiness import readiness
 
 GOLDEN = Path(__file__).with_name("golden_version.json")
 PROGRAM = """
@@ -76,7 +76,7 @@ def test_the_shipped_rules_fill_every_required_field() -> None:
     """BPC-020: the payload of all three models is complete."""
     for number in range(3):
         payload = parse(compile_passport(example_input(number)).payload_canonical)
-        assert missing_fields(payload["submodels"]) == []
+        assert readiness(payload["submodels"]).missing == ()
 
 
 def test_a_product_without_a_unit_has_a_passport_too(compile_input: CompileInput) -> None:

@@ -114,20 +114,25 @@ def nested(assignments: Sequence[Assignment]) -> dict[str, Any]:
     return tree
 
 
+def subject_of(
+    product: Mapping[str, Any], unit: Mapping[str, Any] | None, passport: Mapping[str, str]
+) -> Subject:
+    """Return what a passport is about; product and unit become facts, so that they can be traced."""
+    described = make_fact("Product", f"product:{product['sku']}", dict(product))
+    single = None
+    if unit is not None:
+        single = make_fact("Unit", f"unit:{unit.get('gtin', '')}:{unit['serial']}", dict(unit))
+    return Subject(described, single, passport)
+
+
 def _subject(given: CompileInput) -> Subject:
-    product = make_fact("Product", f"product:{given.product['sku']}", dict(given.product))
-    unit = None
-    if given.unit is not None:
-        unit = make_fact(
-            "Unit", f"unit:{given.unit.get('gtin', '')}:{given.unit['serial']}", dict(given.unit)
-        )
     passport = {
         "id": given.passport_id,
         "version_id": given.passport_version_id,
         "identifier": f"urn:uuid:{given.passport_id}",
         "issued_at": given.issued_at,
     }
-    return Subject(product, unit, passport)
+    return subject_of(given.product, given.unit, passport)
 
 
 def _payload(given: CompileInput, assignments: Sequence[Assignment]) -> dict[str, Any]:

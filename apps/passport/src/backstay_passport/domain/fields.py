@@ -143,24 +143,3 @@ def _object_problems(entry: Field, value: dict[str, Any], pointer: str) -> Itera
             yield from problems(child, value[name], pointer)
         elif child.required:
             yield f"{child.path}{pointer}: missing"
-
-
-def missing_fields(submodels: Mapping[str, Any]) -> list[str]:
-    """Return the required fields that a payload does not fill, outermost first."""
-    found: list[str] = []
-    for name in SUBMODELS:
-        found.extend(_missing(ROOTS[name], submodels.get(name)))
-    return found
-
-
-def _missing(entry: Field, value: Any) -> Iterator[str]:
-    if value is None:
-        if entry.required:
-            yield entry.path
-    elif isinstance(value, list):
-        for item in value:
-            for child in entry.children.values():
-                yield from _missing(child, item.get(child.name) if isinstance(item, dict) else None)
-    elif isinstance(value, dict):
-        for child in entry.children.values():
-            yield from _missing(child, value.get(child.name))

@@ -131,6 +131,14 @@ def units_of(connection: Connection, tenant_id: str, product_id: str) -> Sequenc
     return connection.execute(query.order_by(battery_units.c.serial)).mappings().all()
 
 
+def first_unit(connection: Connection, tenant_id: str, product_id: str) -> RowMapping | None:
+    """Return a battery of a model, always the same one, if there is any."""
+    query = select(battery_units).where(
+        battery_units.c.tenant_id == tenant_id, battery_units.c.product_id == product_id
+    )
+    return connection.execute(query.order_by(battery_units.c.serial).limit(1)).mappings().one_or_none()
+
+
 def products(connection: Connection, tenant_id: str) -> Sequence[RowMapping]:
     """Return the models of a tenant."""
     query = select(battery_products).where(battery_products.c.tenant_id == tenant_id)

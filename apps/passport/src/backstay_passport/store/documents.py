@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, insert, select
 
 from backstay_passport.domain.canonical import parse
 from backstay_passport.domain.facts import Fact
+from backstay_passport.domain.facts.current import current_facts
 from backstay_passport.domain.hashing import sha256
 from backstay_passport.domain.lifecycle import DocumentStatus
 from backstay_passport.store.database import new_id, now_text
@@ -145,8 +146,20 @@ def facts_of(connection: Connection, tenant_id: str, version_id: str) -> Sequenc
     return connection.execute(query.order_by(facts.c.fact_type, facts.c.fact_key)).mappings().all()
 
 
-def newest_facts(connection: Connection, tenant_id: str) -> Sequence[RowMapping]:
-    """Return the newest fact of each type and key."""
-    query = select(facts).where(facts.c.tenant_id == tenant_id).order_by(facts.c.created_at)
-    newest = {(row["fact_type"], row["fact_key"]): row for row in connection.execute(query).mappings()}
-    return list(newest.values())
+def newest_facts(connection: Connection, tenant_id: str) -> list[RowMapping]:
+    """Return the facts that hold now: of each battery and supplier all that its newest document says."""
+    # Facts of one document have their moments one after the other; the id parts those of the same microsecond.
+    query = select(facts).where(facts.c.tenant_id == tenant_id).order_by(facts.c.created_at, facts.c.id)
+    rows = connection.execute(query).mappings().all()
+    held = {(fact.fact_type, fact.fact_key, fact.source) for fact in current_facts([*map(fact_of, rows)])}
+    return [row for row in rows if (row["fact_type"], row["fact_key"], row["source_doc_version_id"]) in held]
+
+
+def names_of_versions(connection: Connection, tenant_id: str) -> dict[str, str]:
+    """Return the name of the document of each document version."""
+    query = (
+        select(document_versions.c.id, documents.c.name)
+        .join(documents, documents.c.id == document_versions.c.document_id)
+        .where(document_versions.c.tenant_id == tenant_id)
+    )
+    return {row.id: row.name for row in connection.execute(query)}

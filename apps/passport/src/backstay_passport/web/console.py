@@ -11,6 +11,7 @@ from backstay_passport.actions import audit
 from backstay_passport.actions import documents as document_actions
 from backstay_passport.actions import passports as passport_actions
 from backstay_passport.actions import webhooks as webhook_actions
+from backstay_passport.actions.readiness import readiness_board
 from backstay_passport.domain.canonical import parse
 from backstay_passport.domain.errors import PassportError
 from backstay_passport.ingest.reading import MAX_BYTES
@@ -19,7 +20,7 @@ from backstay_passport.services import Services
 from backstay_passport.store import batteries, documents, events, passports, webhooks
 from backstay_passport.web import rule_pages
 from backstay_passport.web.lookup import shown
-from backstay_passport.web.views import difference, readiness, sections
+from backstay_passport.web.views import difference, sections
 
 
 def install(app: FastAPI, services: Services, pages: Pages, auth: Authentication) -> None:
@@ -75,23 +76,8 @@ def _reason(error: str | None) -> str:
 def _readiness(web: APIRouter, services: Services, pages: Pages, reader: Any) -> None:
     @web.get("/readiness", response_model=None)
     def board(request: Request, actor: reader) -> Response:
-        rows = []
-        with services.database.read() as connection:
-            for model in batteries.products(connection, actor.tenant):
-                version = _newest_version(connection, actor.tenant, model["id"])
-                submodels = {} if version is None else parse(bytes(version["payload_canonical"]))["submodels"]
-                rows.append({"sku": model["sku"], "name": model["name"], "state": readiness(submodels)})
+        rows = readiness_board(services, actor.tenant)
         return pages.render(request, "readiness.html", title="Readiness", rows=rows)
-
-
-def _newest_version(connection: Any, tenant_id: str, product_id: str) -> Any:
-    for unit in batteries.units_of(connection, tenant_id, product_id):
-        passport = passports.of_unit(connection, unit["id"])
-        if passport is not None:
-            versions = passports.versions_of(connection, tenant_id, passport["id"])
-            if versions:
-                return versions[0]
-    return None
 
 
 def _batteries(web: APIRouter, services: Services, pages: Pages, reader: Any, writer: Any) -> None:

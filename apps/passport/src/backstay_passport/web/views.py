@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backstay_passport.domain.fields import BY_PATH, ROOTS, SUBMODELS, missing_fields
+from backstay_passport.domain.fields import BY_PATH, ROOTS, SUBMODELS
 from backstay_passport.domain.tiers import TIER_NAMES, Tier, tier_of, visible
 from backstay_passport.export.page import rows, words
 
@@ -108,32 +108,6 @@ def footprint_bars(payload: Mapping[str, Any]) -> list[tuple[str, float]]:
     model = payload["submodels"].get("CarbonFootprintForBatteries", {})
     stages = model.get("carbonFootprintPerLifecycleStage", [])
     return [(words(one["lifecycleStage"]), float(one["carbonFootprint"])) for one in stages]
-
-
-@dataclass(frozen=True)
-class Readiness:
-    """How far a model's passport is: which required fields are missing, and who brings them."""
-
-    filled: int
-    total: int
-    missing: tuple[tuple[str, str], ...]
-
-
-def readiness(submodels: Mapping[str, Any]) -> Readiness:
-    """Return which required fields of the data model are missing."""
-    missing = missing_fields(submodels)
-    total = sum(1 for entry in BY_PATH.values() if entry.required and not entry.path.startswith("Supplement"))
-    return Readiness(total - len(missing), total, tuple((path, _bringer(path)) for path in missing))
-
-
-def _bringer(path: str) -> str:
-    if path.startswith("CarbonFootprintForBatteries"):
-        return "carbon-footprint declaration"
-    if path.startswith("SupplyChainDueDiligence"):
-        return "due-diligence report"
-    if tier_of(path) == Tier.INTEREST_UNIT or path.endswith("manufacturingDate"):
-        return "the battery's own record"
-    return "bill of materials"
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -42,24 +42,49 @@ def run_rules(
     checked: CheckedPackage, facts: Sequence[Fact], subject: Subject, *, step_limit: int = STEP_LIMIT
 ) -> list[Assignment]:
     """Run every rule once, in order; raise `CompileError` with the rule's name and place."""
-    package = checked.package
-    evaluator = Evaluator(
-        lets=package.lets,
-        declared=package.facts,
+    evaluator = _evaluator(checked, facts, subject, step_limit)
+    assignments: dict[str, Assignment] = {}
+    for rule in checked.package.rules:
+        _keep(rule, _run_rule(rule, evaluator), assignments)
+    return [assignments[path] for path in sorted(assignments)]
+
+
+def try_rules(
+    checked: CheckedPackage, facts: Sequence[Fact], subject: Subject, *, step_limit: int = STEP_LIMIT
+) -> tuple[list[Assignment], list[str]]:
+    """Run every rule that can be run; return what they set, and why the others could not."""
+    assignments: dict[str, Assignment] = {}
+    problems: list[str] = []
+    try:
+        evaluator = _evaluator(checked, facts, subject, step_limit)
+    except CompileError as error:
+        return [], [error.problem]
+    for rule in checked.package.rules:
+        try:
+            _keep(rule, _run_rule(rule, evaluator), assignments)
+        except CompileError as error:
+            problems.append(error.problem)
+    return [assignments[path] for path in sorted(assignments)], problems
+
+
+def _keep(rule: Rule, found: Assignment | None, assignments: dict[str, Assignment]) -> None:
+    if found is None:
+        return
+    if found.path in assignments:
+        raise _error(rule, f"{found.path} was set by rule {assignments[found.path].rule} already")
+    assignments[found.path] = found
+
+
+def _evaluator(
+    checked: CheckedPackage, facts: Sequence[Fact], subject: Subject, step_limit: int
+) -> Evaluator:
+    return Evaluator(
+        lets=checked.package.lets,
+        declared=checked.package.facts,
         variables=_variables(checked, subject),
         facts=facts,
         step_limit=step_limit,
     )
-    assignments: dict[str, Assignment] = {}
-    for rule in package.rules:
-        found = _run_rule(rule, evaluator)
-        if found is None:
-            continue
-        if found.path in assignments:
-            other = assignments[found.path].rule
-            raise _error(rule, f"{found.path} was set by rule {other} already")
-        assignments[found.path] = found
-    return [assignments[path] for path in sorted(assignments)]
 
 
 def _variables(checked: CheckedPackage, subject: Subject) -> dict[str, Evaluated]:
