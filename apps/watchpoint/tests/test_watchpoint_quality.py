@@ -21,7 +21,8 @@ from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.local.world import World
 from backstay_watchpoint.services.calibration import NoCandidate, approve, reject, update_coefficients
 from backstay_watchpoint.services.callbacks import job_ended
-from backstay_watchpoint.services.verification import check_canaries, trigger_verification, unfinished
+from backstay_watchpoint.services.results import unfinished
+from backstay_watchpoint.services.verification import check_canaries, trigger_verification
 from backstay_watchpoint.services.work import Work
 from backstay_watchpoint.store import runs, tables
 from backstay_watchpoint.store.runs import NewRun, Trigger

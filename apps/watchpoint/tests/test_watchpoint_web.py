@@ -350,9 +350,12 @@ async def test_a_callback_completes_a_run_and_lets_the_canaries_be_checked(
     assert await verify(jobs, Work(database, NOW, jobs.publisher)) == 1
     [job] = await provider.settled()
     running = await forecast_run(database, "nowcast", NOW, external_id="forged")
+    answering = jobs.platform.provider
+    jobs.platform.provider = RunPod("http://127.0.0.1:1", "watchpoint", "key")
 
     async with jobs.platform.app.working(concurrency=2, queues=["maintenance"]):
-        await held(jobs)
+        await held(jobs)  # the provider is away and cannot be asked
+        jobs.platform.provider = answering
         wrong = await connected_site.client.post("/callbacks/runpod/wrong", json={"id": job["id"]})
         forged = {"id": "forged", "status": "COMPLETED"}
         await connected_site.client.post(f"/callbacks/runpod/{'c' * 40}", json=forged)

@@ -9,7 +9,14 @@ from typing import Any
 
 from backstay import Handler, JobHandle
 from backstay_watchpoint.domain.catalogue import POLL_DATA, TaskSpec
-from backstay_watchpoint.handlers import check_canaries, deliver_message, poll_data, publish_message, run_task
+from backstay_watchpoint.handlers import (
+    check_canaries,
+    collect_results,
+    deliver_message,
+    poll_data,
+    publish_message,
+    run_task,
+)
 from backstay_watchpoint.handlers.publish_message import JobPublisher
 from backstay_watchpoint.multiplexer import Multiplexer
 from backstay_watchpoint.platform import Platform, assemble, system_clock
@@ -56,7 +63,8 @@ def build(settings: Settings, *, clock: Callable[[], datetime] = system_clock) -
     platform = assemble(settings, clock=clock)
     publish = publish_message.register(platform)
     canaries = check_canaries.register(platform, lambda: publisher)
-    publisher: Publisher = JobPublisher(platform, publish, canaries)
+    results = collect_results.register(platform, lambda: publisher)
+    publisher: Publisher = JobPublisher(platform, publish=publish, canaries=canaries, results=results)
     multiplexer = Multiplexer(platform, publisher)
     jobs = Jobs(
         platform=platform,

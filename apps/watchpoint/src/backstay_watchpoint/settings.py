@@ -62,6 +62,7 @@ class Settings:
     runpod_api_key: str = field(default="", repr=False)
     runpod_callback_url: str | None = None
     callback_secret: str = field(default="", repr=False)
+    results_timeout: timedelta = timedelta(hours=2)
     stripe_url: str | None = None
     stripe_secret_key: str = field(default="", repr=False)
     smtp_host: str = "127.0.0.1"
@@ -100,6 +101,7 @@ class Settings:
             runpod_api_key=given.get("RUNPOD_API_KEY", ""),
             runpod_callback_url=given.get("RUNPOD_CALLBACK_URL") or None,
             callback_secret=given.get("CALLBACK_SECRET", ""),
+            results_timeout=read.length("RESULTS_TIMEOUT", "2h"),
             stripe_url=given.get("STRIPE_URL") or None,
             stripe_secret_key=given.get("STRIPE_SECRET_KEY", ""),
             smtp_host=given.get("SMTP_HOST", "127.0.0.1"),

@@ -29,13 +29,20 @@ def register(platform: Platform) -> Handler[..., Any]:
 class JobPublisher:
     """Publishes by jobs that are part of the caller's transaction: sent if it commits, and only then."""
 
-    def __init__(self, platform: Platform, publish: Handler[..., Any], canaries: Handler[..., Any]) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        *,
+        publish: Handler[..., Any],
+        canaries: Handler[..., Any],
+        results: Handler[..., Any],
+    ) -> None:
         settings = platform.settings
         self._queues = {
             QueueName.NOTIFICATIONS: settings.notification_queue,
             QueueName.EVAL_STANDARD: settings.eval_queue,
         }
-        self._publish, self._canaries = publish, canaries
+        self._publish, self._canaries, self._results = publish, canaries, results
 
     async def publish(self, transaction: AsyncConnection, messages: Sequence[OutgoingMessage]) -> None:
         """Make the messages part of the transaction."""
@@ -53,4 +60,9 @@ class JobPublisher:
     async def check_canaries(self, transaction: AsyncConnection, batch: str, now: datetime) -> None:
         """Have the canaries checked once the verification results of a batch have arrived."""
         options = self._canaries.options(tx=transaction, correlation_id=batch, key=batch)
+        await options.enqueue(batch=batch, reference_time=now)
+
+    async def collect_results(self, transaction: AsyncConnection, batch: str, now: datetime) -> None:
+        """Have the calibration results of a batch waited for."""
+        options = self._results.options(tx=transaction, correlation_id=batch, key=batch)
         await options.enqueue(batch=batch, reference_time=now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import uuid4
 
 from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,7 +15,7 @@ from backstay_watchpoint.domain.forecasts import Model
 from backstay_watchpoint.domain.payloads import TaskType
 from backstay_watchpoint.domain.periods import Period, period_start
 from backstay_watchpoint.services.outside import Provider
-from backstay_watchpoint.services.verification import request
+from backstay_watchpoint.services.verification import has_requests, may_not_be_asked, request
 from backstay_watchpoint.services.work import Work, insert_into
 from backstay_watchpoint.store.tables import (
     calibration_candidates,
@@ -32,13 +33,15 @@ class NoCandidate(LookupError):
 async def update_coefficients(work: Work, provider: Provider, *, forecast_bucket: str) -> int:
     """Ask for the regression of each tile that has enough verification results, once a week and tile."""
     week = f"{period_start(work.now, Period.WEEK):%Y-%m-%d}"
+    batch = f"calibration:{work.run_id or uuid4()}"
     for tile in await _tiles_with_enough(work, week):
         payload = payloads.calibration(
             [tile], rules.time_range(work.now), f"s3://{forecast_bucket}/calibration/"
         )
-        await request(
-            work, provider, payload, subject=f"{tile}@{week}", batch=f"calibration:{week}", item="tile"
-        )
+        await request(work, provider, payload, subject=f"{tile}@{week}", batch=batch, item="tile")
+    async with work.transaction() as transaction:
+        if await has_requests(transaction, batch):
+            await work.publisher.collect_results(transaction, batch, work.now)
     return work.items
 
 
@@ -93,7 +96,7 @@ async def _tiles_with_enough(work: Work, week: str) -> list[str]:
             await transaction.scalars(
                 select(provider_jobs.c.subject)
                 .where(provider_jobs.c.task_type == TaskType.CALIBRATION)
-                .where(provider_jobs.c.external_id.is_not(None))
+                .where(may_not_be_asked())
             )
         )
         return [tile for tile in tiles if f"{tile}@{week}" not in requested]

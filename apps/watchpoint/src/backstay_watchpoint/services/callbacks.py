@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain.reconcile import ProviderState
+from backstay_watchpoint.domain.results import ending
 from backstay_watchpoint.services.forecasts import mark_complete
-from backstay_watchpoint.services.verification import unfinished
+from backstay_watchpoint.services.results import note_ended, unfinished
 from backstay_watchpoint.store.tables import forecast_runs, provider_jobs
-
-_ENDED = (
-    ProviderState.COMPLETED,
-    ProviderState.FAILED,
-    ProviderState.CANCELLED,
-    ProviderState.TIMED_OUT,
-)
 
 
 class NotKnownYet(Exception):
@@ -32,7 +26,8 @@ async def job_ended(
     `state` is what the provider answered when it was asked, not what the callback said. A failed forecast is left to
     the reconciler. Raises NotKnownYet for a job whose id no row has.
     """
-    if state not in _ENDED:
+    ended = ending(state, has_results=False)
+    if ended is None or state is ProviderState.UNKNOWN:
         return None
     run_id = await transaction.scalar(
         select(forecast_runs.c.id).where(forecast_runs.c.external_id == external_id)
@@ -44,13 +39,7 @@ async def job_ended(
     asked = select(provider_jobs.c.external_id).where(provider_jobs.c.external_id == external_id)
     if await transaction.scalar(asked) is None:
         raise NotKnownYet(external_id)
-    batch: str | None = await transaction.scalar(
-        update(provider_jobs)
-        .where(provider_jobs.c.external_id == external_id)
-        .where(provider_jobs.c.finished_at.is_(None))
-        .values(finished_at=now, error=None if state is ProviderState.COMPLETED else str(state))
-        .returning(provider_jobs.c.batch)
-    )
+    batch = await note_ended(transaction, external_id, ended, now)
     if batch is None or await unfinished(transaction, batch):
         return None
     return batch

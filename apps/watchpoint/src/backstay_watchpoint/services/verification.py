@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import uuid4
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, Integer, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain import canaries, payloads
@@ -13,6 +13,7 @@ from backstay_watchpoint.domain import verification as rules
 from backstay_watchpoint.domain.canaries import CANARY_ROLE, ROLE_KEY, Canary, CanaryAlert
 from backstay_watchpoint.domain.forecasts import Model, RunStatus
 from backstay_watchpoint.domain.payloads import InferencePayload, TaskType, TimeRange
+from backstay_watchpoint.domain.results import ASKED_AGAIN_FOR, MAX_REQUESTS
 from backstay_watchpoint.services.alerts import raise_alert
 from backstay_watchpoint.services.outside import Objects, Provider, ProviderError, StorageError
 from backstay_watchpoint.services.work import Work, insert_into
@@ -55,7 +56,7 @@ async def trigger_verification(
         )
         await request(work, provider, payload, subject=run_id, batch=batch, item="forecast run")
     async with work.transaction() as transaction:
-        if await _has_requests(transaction, batch):
+        if await has_requests(transaction, batch):
             await work.publisher.check_canaries(transaction, batch, work.now)
     return work.items
 
@@ -63,7 +64,7 @@ async def trigger_verification(
 async def request(
     work: Work, provider: Provider, payload: InferencePayload, *, subject: str, batch: str, item: str
 ) -> bool:
-    """Send a request to the provider once for each subject; False if it was not accepted."""
+    """Send a request to the provider, for each subject once unless it failed; False if it was not accepted."""
     reserved = {
         "task_type": payload.task_type,
         "subject": subject,
@@ -76,8 +77,15 @@ async def request(
             .values(reserved)
             .on_conflict_do_update(
                 index_elements=["task_type", "subject"],
-                set_={"batch": batch, "requested_at": work.now},
-                where=provider_jobs.c.external_id.is_(None),
+                set_={
+                    "batch": batch,
+                    "requested_at": work.now,
+                    "requests": provider_jobs.c.requests + has_failed().cast(Integer),
+                    "external_id": None,
+                    "finished_at": None,
+                    "error": None,
+                },
+                where=provider_jobs.c.external_id.is_(None) | has_failed(),
             )
         )
     try:
@@ -96,19 +104,20 @@ async def request(
     return True
 
 
-async def unfinished(transaction: AsyncConnection, batch: str) -> int:
-    """Count the requests of a batch whose results have not arrived."""
-    found = await transaction.scalar(
-        select(func.count())
-        .select_from(provider_jobs)
-        .where(provider_jobs.c.batch == batch)
-        .where(provider_jobs.c.external_id.is_not(None))
-        .where(provider_jobs.c.finished_at.is_(None))
+def has_failed() -> ColumnElement[bool]:
+    """Return the condition of requests that have ended without results."""
+    return provider_jobs.c.error.is_not(None)
+
+
+def may_not_be_asked() -> ColumnElement[bool]:
+    """Return the condition of requests that stand: accepted and not failed, or failed often enough."""
+    return provider_jobs.c.external_id.is_not(None) & (
+        ~has_failed() | (provider_jobs.c.requests >= MAX_REQUESTS)
     )
-    return found or 0
 
 
-async def _has_requests(transaction: AsyncConnection, batch: str) -> bool:
+async def has_requests(transaction: AsyncConnection, batch: str) -> bool:
+    """Tell whether the provider has accepted any request of a batch."""
     found = await transaction.scalar(
         select(func.count())
         .select_from(provider_jobs)
@@ -151,18 +160,19 @@ async def check_canaries(work: Work) -> list[CanaryAlert]:
 
 
 async def _unverified(work: Work, window: TimeRange) -> list[tuple[str, Model, datetime, str]]:
-    requested = (
-        select(provider_jobs.c.subject)
-        .where(provider_jobs.c.task_type == TaskType.VERIFICATION)
-        .where(provider_jobs.c.external_id.is_not(None))
+    """Return the runs of the window, and older ones whose verification failed, that may be asked for."""
+    asked = select(provider_jobs.c.subject).where(provider_jobs.c.task_type == TaskType.VERIFICATION)
+    in_window = forecast_runs.c.run_timestamp >= window.start
+    failed = forecast_runs.c.id.in_(asked.where(has_failed())) & (
+        forecast_runs.c.run_timestamp >= work.now - ASKED_AGAIN_FOR
     )
     async with work.reading() as transaction:
         rows = await transaction.execute(
             select(forecast_runs)
             .where(forecast_runs.c.status == RunStatus.COMPLETE)
-            .where(forecast_runs.c.run_timestamp >= window.start)
+            .where(in_window | failed)
             .where(forecast_runs.c.run_timestamp < window.end)
-            .where(forecast_runs.c.id.not_in(requested))
+            .where(forecast_runs.c.id.not_in(asked.where(may_not_be_asked())))
             .order_by(forecast_runs.c.run_timestamp)
         )
         return [(row.id, Model(row.model), row.run_timestamp, row.storage_path) for row in rows]

@@ -47,6 +47,9 @@ class Publisher(Protocol):
     async def check_canaries(self, transaction: AsyncConnection, batch: str, now: datetime) -> None:
         """Have the canaries checked once the verification results of a batch have arrived."""
 
+    async def collect_results(self, transaction: AsyncConnection, batch: str, now: datetime) -> None:
+        """Have the calibration results of a batch waited for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

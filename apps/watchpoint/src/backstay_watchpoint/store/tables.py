@@ -154,6 +154,7 @@ provider_jobs = Table(
     Column("subject", Text, primary_key=True),
     Column("external_id", Text, index=True),
     Column("batch", Text, nullable=False, index=True),
+    Column("requests", Integer, nullable=False, server_default="1"),
     Column("requested_at", Moment, nullable=False),
     Column("finished_at", Moment),
     Column("error", Text),

@@ -29,6 +29,7 @@ from backstay_watchpoint.store.tables import (
     mirror_checks,
     notifications,
     organizations,
+    provider_jobs,
     security_events,
     task_runs,
     verification_results,
@@ -155,7 +156,23 @@ async def quality(transaction: AsyncConnection) -> dict[str, Any]:
         "canaries": [_canary(dict(row)) for row in canaries.mappings()],
         "accuracy": [_accuracy(dict(row)) for row in accuracy.mappings()],
         "candidates": [_candidate(row) for row in await candidates(transaction)],
+        "requests": await provider_requests(transaction),
     }
+
+
+async def provider_requests(transaction: AsyncConnection, limit: int = 30) -> list[dict[str, Any]]:
+    """Return what the provider was asked for beside forecasts: what failed first, then what is waited for."""
+    rows = await transaction.execute(
+        select(provider_jobs)
+        .order_by(
+            provider_jobs.c.error.is_(None),
+            provider_jobs.c.finished_at.is_not(None),
+            provider_jobs.c.requested_at.desc(),
+            provider_jobs.c.subject,
+        )
+        .limit(limit)
+    )
+    return [_request(dict(row)) for row in rows.mappings()]
 
 
 async def candidates(transaction: AsyncConnection, limit: int = 50) -> list[dict[str, Any]]:
@@ -255,6 +272,11 @@ def _accuracy(row: dict[str, Any]) -> dict[str, Any]:
 
 def _candidate(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "proposal": f"{row['tile_id']}: {row['violation_reason'].replace('_', ' ')}"}
+
+
+def _request(row: dict[str, Any]) -> dict[str, Any]:
+    state = "waiting" if row["finished_at"] is None else "complete" if row["error"] is None else "failed"
+    return {**row, "what": f"{row['task_type']} of {row['subject']}", "state": state}
 
 
 def _canary(row: dict[str, Any]) -> dict[str, Any]:

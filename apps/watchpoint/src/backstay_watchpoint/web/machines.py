@@ -13,7 +13,7 @@ from backstay.records import JobFilter
 from backstay_watchpoint.domain.catalogue import POLL_DATA, BadReferenceTime, UnknownTask, reference_time
 from backstay_watchpoint.domain.reconcile import ProviderState
 from backstay_watchpoint.domain.subscriptions import DRIFT_METRIC
-from backstay_watchpoint.handlers.check_canaries import VERIFIED_SIGNAL
+from backstay_watchpoint.handlers.waiting import RESULTS_SIGNAL, WAITING_KINDS
 from backstay_watchpoint.health_report import read_health
 from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.services.callbacks import NotKnownYet, job_ended
@@ -88,17 +88,19 @@ def _callback_route(router: APIRouter, jobs: Jobs) -> None:
         except NotKnownYet:
             raise Problem(503, "not_known_yet", "The job's id is being stored: send this again.") from None
         if batch is not None:
-            await _signal_verified(jobs, batch)
+            await _signal_results(jobs, batch)
         return {"state": str(state)}
 
 
-async def _signal_verified(jobs: Jobs, batch: str) -> None:
+async def _signal_results(jobs: Jobs, batch: str) -> None:
     app = jobs.platform.app
-    page = await app.jobs.search(JobFilter(kind="check_canaries", correlation_id=batch), limit=1)
+    page = await app.jobs.search(JobFilter(correlation_id=batch), limit=20)
     for job in page.jobs:
+        if job.kind not in WAITING_KINDS:
+            continue
         with contextlib.suppress(SignalRefused):  # it has ended without waiting
             await app.signals.send(
-                job.id, VERIFIED_SIGNAL, {"batch": batch}, key=batch, by="provider callback"
+                job.id, RESULTS_SIGNAL, {"batch": batch}, key=batch, by="provider callback"
             )
 
 

@@ -48,6 +48,7 @@ TONES: dict[str, Tone] = {
     "deleted": "muted",
     "back-filled": "info",
     "running": "accent",
+    "waiting": "accent",
     "braked": "warn",
     "pending": "warn",
     "failed": "bad",
