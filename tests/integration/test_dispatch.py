@@ -23,7 +23,7 @@ from backstay.cli.commands import backstay as command_line
 from backstay.dispatch.keys import Keys
 from backstay.dispatch.lines import Lines
 from backstay.dispatch.link import RedisLink
-from backstay.dispatch.redis_dispatch import take_prefix
+from backstay.dispatch.address import take_prefix
 from backstay.errors import InvalidSettings, StoreUnavailable
 from backstay.model.limits.fairness import Fair
 from backstay.model.records import Wanted
@@ -245,15 +245,15 @@ async def test_redis_shows_what_became_of_jobs_and_workers(shop: Shop, redis: Re
     good, bad = await shop.note.enqueue(number=1), await fail.enqueue()
     async with shop.app.working(worker_id="w") as worker:
         async with asyncio.timeout(60):
-            while await redis.llen("queue:completed") < 1 or await redis.llen("queue:dlq") < 1:
+            while await redis.zcard("queue:completed") < 1 or await redis.zcard("queue:dlq") < 1:
                 await asyncio.sleep(0.02)
         name = worker.id
         assert await redis.zscore("workers:active", name) is not None
         assert 0 < await redis.ttl(f"worker:{name}:heartbeat") <= 3600
         assert (await redis.hgetall(f"worker:{name}:stats"))["type"] == "general"
 
-    assert await redis.lrange("queue:completed", 0, -1) == [str(good.id)]
-    assert await redis.lrange("queue:dlq", 0, -1) == [str(bad.id)]
+    assert await redis.zrange("queue:completed", 0, -1) == [str(good.id)]
+    assert await redis.zrange("queue:dlq", 0, -1) == [str(bad.id)]
     assert await redis.get(f"job:{good.id}:status") == "completed"
     data = await redis.hgetall(f"job:{bad.id}:data")
     assert json.loads(data["error"])["message"] == "this cannot be"
@@ -264,7 +264,7 @@ async def test_redis_shows_what_became_of_jobs_and_workers(shop: Shop, redis: Re
     durations = await redis.zrange("metrics:durations", 0, -1)
     assert {member.rpartition(":")[0] for member in durations} == {str(good.id), str(bad.id)}
     assert [key async for key in redis.scan_iter("lock:job:*")] == []
-    assert await redis.llen("queue:active") == 0
+    assert await redis.zcard("queue:active") == 0
     # Who has left in order is not down.
     assert await redis.zscore("workers:active", name) is None
     assert [key async for key in redis.scan_iter(f"worker:{name}:*")] == []

@@ -55,7 +55,7 @@ async def test_a_backup_is_restored_into_second_servers(
             rebuilt = await restored.app.rebuild_dispatch()
             assert rebuilt.waiting == 20
             client = Redis.from_url(empty.url())
-            assert await client.llen("queue:pending") == 20
+            assert await client.zcard("queue:pending") == 20
             await client.aclose()
             first, fleet.services = fleet.services, restored
             again = await fleet.start("general", "worker-restored")

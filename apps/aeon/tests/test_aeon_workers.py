@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -11,6 +12,8 @@ from uuid import uuid4
 from aeon_fleet import Fleet
 
 from backstay_aeon.actions import check, uploads, watch
+from backstay_parts.servers import ServerProcess, free_port
+from backstay_parts.servers.process import answers_http
 
 REPORT = {"report": "job_summary", "format": "csv"}
 
@@ -65,10 +68,7 @@ async def test_a_killed_worker_raises_the_alarm_and_its_jobs_go_on_elsewhere(fle
     await asyncio.to_thread(first.kill)
     await fleet.start("general", "worker-two")
 
-    async def is_told() -> bool:
-        return "worker_down" in await watch.look(fleet.services)
-
-    await fleet.until(is_told)
+    await fleet.until(lambda: is_told(fleet))
     assert await fleet.until_running(job, elsewhere_than=victim) != victim
     done.touch()
     await fleet.until_ended(1)
@@ -78,6 +78,51 @@ async def test_a_killed_worker_raises_the_alarm_and_its_jobs_go_on_elsewhere(fle
     assert [tuple(row.values()) for row in opened] == [
         ("One or more workers are not responding", "critical", "restart_worker")
     ]
+
+
+async def is_told(fleet: Fleet) -> bool:
+    """Whether somebody has fired the rule; nobody looks on behalf of the test."""
+    told = "SELECT count(*) FROM aeon.alerts WHERE rule = 'worker_down' AND cleared_at IS NULL"
+    return bool(await fleet.database.value(told))
+
+
+async def test_the_pages_alone_tell_within_forty_seconds_that_the_only_worker_is_gone(fleet: Fleet) -> None:
+    """AEO-013, AEO-032: nobody is left to run a job, and the alert fires all the same."""
+    port = free_port()
+    command = [sys.executable, "-m", "backstay_aeon", "serve", "--port", str(port)]
+    pages = ServerProcess(
+        command, port=port, name="pages", env=fleet.environment, is_ready=answers_http("/login")
+    )
+    worker = await fleet.start("reports")
+    await asyncio.to_thread(worker.kill)
+    await asyncio.to_thread(fleet.stack.enter_context, pages)
+    # As if it had been killed 28 s ago: a worker counts as gone after 30 s of silence.
+    await fleet.database.execute(
+        "UPDATE backstay.workers SET heartbeat_at = clock_timestamp() - interval '28 s'"
+    )
+    await fleet.until(lambda: is_told(fleet))
+    late = await fleet.database.value(
+        "SELECT extract(epoch FROM max(fired_at) - (SELECT max(heartbeat_at) FROM backstay.workers))::float"
+        " FROM aeon.alerts WHERE rule = 'worker_down'"
+    )
+    assert 30 <= late <= 40
+
+
+async def test_a_fleet_without_general_workers_does_the_services_own_work(fleet: Fleet) -> None:
+    """AEO-012, AEO-024: a schedule that plain SQL inserts gets its times although only reports are made here."""
+    await fleet.start("reports")
+    made = await fleet.database.value(
+        "INSERT INTO public.job_schedules (name, job_type, payload_template, schedule_type, interval_ms, team_id)"
+        " VALUES ('hourly', 'report_gen', $1, 'interval', 3600000, $2) RETURNING id",
+        REPORT,
+        fleet.team,
+    )
+
+    async def is_known() -> bool:
+        row = await fleet.database.row("SELECT next_run_at FROM public.job_schedules WHERE id = $1", made)
+        return row is not None and row["next_run_at"] is not None
+
+    await fleet.until(is_known)
 
 
 async def stats_of(fleet: Fleet, worker: str) -> dict[str, str]:
@@ -210,7 +255,7 @@ async def test_whatever_is_pushed_into_redis_each_job_runs_once(fleet: Fleet) ->
 
     async def is_mirrored() -> bool:
         return (
-            await fleet.redis.llen("queue:completed") >= 121 and await fleet.redis.llen("queue:active") == 0
+            await fleet.redis.zcard("queue:completed") >= 121 and await fleet.redis.zcard("queue:active") == 0
         )
 
     await fleet.until(is_mirrored)
@@ -246,7 +291,7 @@ async def test_keys_live_as_long_as_the_document_says(fleet: Fleet) -> None:
     await fleet.submit("failing", {"as": "validation_error"})
 
     async def is_mirrored() -> bool:
-        return bool(await fleet.redis.llen("queue:completed") and await fleet.redis.llen("queue:dlq"))
+        return bool(await fleet.redis.zcard("queue:completed") and await fleet.redis.zcard("queue:dlq"))
 
     await fleet.until(is_mirrored)
     for name in ("completed", "failed", "durations"):
@@ -270,7 +315,7 @@ async def test_check_holds_on_a_good_system(fleet: Fleet) -> None:
 
 async def test_a_worker_that_has_grown_too_large_starts_anew(fleet: Fleet) -> None:
     """AEO-013, AEO-039: above MEMORY_LIMIT_MB it finishes what it has, and another takes its place."""
-    await fleet.start("general", MEMORY_LIMIT_MB="1")
+    await fleet.start("general", MEMORY_LIMIT_MB="1", HEALTH_CHECK_INTERVAL="200")
 
     async def has_been_replaced() -> bool:
         rows = await fleet.database.rows("SELECT state, pid FROM backstay.workers")

@@ -360,7 +360,8 @@ def open_dispatch(redis: str, url: str, fair: Mapping[str, Fair], env: Env) -> R
             f"jobs in {hide_password(url)} are not dispatched through Redis: that needs a PostgreSQL database"
         )
     try:
-        from backstay.dispatch.redis_dispatch import RedisDispatch, take_prefix
+        from backstay.dispatch.address import take_prefix
+        from backstay.dispatch.redis_dispatch import RedisDispatch
     except ImportError as error:
         raise InvalidSettings(
             f"dispatch through {hide_password(redis)} needs a package that is not installed: "

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Protocol
+from datetime import datetime
 from uuid import UUID
 
+from backstay.dispatch.changes import error_told
+from backstay.dispatch.contract import Named
 from backstay.dispatch.lines import Lines
-from backstay.dispatch.mirror import Mirror, error_told
-from backstay.model.job import Claim, JobId
+from backstay.dispatch.mirror import Mirror
+from backstay.dispatch.passed_on import PassedOnClaims
+from backstay.model.job import Claim
 from backstay.model.limits.admission import Claimed
-from backstay.model.records import Measured, Renewed, Reported, Seized, Settled, Wanted
+from backstay.model.records import Renewed, Settled, Wanted
 from backstay.model.settlement import Settlement
 from backstay.model.states import State
-from backstay.runtime.env import Env
 from backstay.stores.contract import Claims
 
 DIRECT_EVERY = 10
 """One claim in this many asks PostgreSQL without ids, so that what Redis has lost is soon found."""
 
 
-class Named(Protocol):
-    """Claims jobs by their ids."""
-
-    async def claim(
-        self, wanted: Sequence[Wanted], ids: Sequence[UUID], *, worker: str, claim_id: UUID
-    ) -> list[Claim]:
-        """Claim those of the named jobs that can be, in order of turn."""
-        ...
-
-
-class DispatchedClaims:
+class DispatchedClaims(PassedOnClaims):
     """A claim asks Redis for ids and PostgreSQL for these jobs; whatever Redis does, PostgreSQL fences.
 
     After a claim that Redis could not fill, the next goes to PostgreSQL directly, as does every tenth: an id that was
     lost waits for one poll at most.
     """
 
-    def __init__(self, claims: Claims, named: Named, lines: Lines, mirror: Mirror, env: Env) -> None:
-        self._claims, self._named, self._lines, self._mirror, self._env = claims, named, lines, mirror, env
+    def __init__(self, claims: Claims, named: Named, lines: Lines, mirror: Mirror) -> None:
+        super().__init__(claims)
+        self._named, self._lines, self._mirror = named, lines, mirror
         self._number = 0
         self._is_owed = False
 
@@ -118,7 +110,7 @@ class DispatchedClaims:
         settled = await self._claims.complete(finished, reacts=reacts, skip_locked=skip_locked)
         for claim, result in finished:
             if claim.id in settled.done:
-                self._ended(claim, State.COMPLETED, result=result)
+                self._mirror.ended(claim, State.COMPLETED, result=result)
         self._mirror.forget(settled.lost)
         return settled
 
@@ -129,54 +121,7 @@ class DispatchedClaims:
         settled = await self._claims.settle(settlements, skip_locked=skip_locked)
         for claim, settlement in settlements:
             if claim.id in settled.done:
-                self._ended(
-                    claim, settlement.state, error=error_told(settlement.error), run_in=settlement.run_in
-                )
+                error = error_told(settlement.error)
+                self._mirror.ended(claim, settlement.state, error=error, run_in=settlement.run_in)
         self._mirror.forget(settled.lost)
         return settled
-
-    def _ended(
-        self,
-        claim: Claim,
-        state: State,
-        *,
-        result: str | None = None,
-        error: str | None = None,
-        run_in: timedelta | None = None,
-    ) -> None:
-        due = (self._env.wall() + run_in).timestamp() * 1000 if state is State.SCHEDULED and run_in else None
-        self._mirror.ended(claim, state, told={"result": result, "error": error}, due_ms=due)
-
-    async def measure(self, measured: Sequence[tuple[Claim, Measured]]) -> None:
-        """Keep what attempts have used."""
-        await self._claims.measure(measured)
-
-    async def cancel_requests(self, worker: str) -> dict[JobId, tuple[int, str]]:
-        """The jobs of this worker that somebody wants stopped."""
-        return await self._claims.cancel_requests(worker)
-
-    async def has_work(self, wanted: Sequence[Wanted]) -> bool:
-        """Tell whether there is anything to do: PostgreSQL knows."""
-        return await self._claims.has_work(wanted)
-
-    async def strays(self, worker: str, *, unanswered: Sequence[UUID]) -> list[Claim]:
-        """Claims stored for this worker in requests whose reply never came."""
-        return await self._claims.strays(worker, unanswered=unanswered)
-
-    async def seize(
-        self, *, limit: int, hold_for: timedelta, overrun: timedelta, as_of: datetime | None = None
-    ) -> list[Seized]:
-        """Take over claims whose leases have run out."""
-        return await self._claims.seize(limit=limit, hold_for=hold_for, overrun=overrun, as_of=as_of)
-
-    async def seize_worker(self, worker: str, *, limit: int, hold_for: timedelta) -> list[Seized]:
-        """Take over the claims of a worker that is gone."""
-        return await self._claims.seize_worker(worker, limit=limit, hold_for=hold_for)
-
-    async def reported(self, *, limit: int) -> list[Reported]:
-        """Outcomes that programs working from SQL have reported."""
-        return await self._claims.reported(limit=limit)
-
-    async def forget_reports(self) -> None:
-        """Forget reports of claims that are no longer held."""
-        await self._claims.forget_reports()

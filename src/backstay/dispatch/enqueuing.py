@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from backstay.dispatch.lines import Lines
+from backstay.dispatch.suggester import Suggester
 from backstay.model.job import NewJob, Stored
 from backstay.model.suggestions import Suggestion
 from backstay.runtime.env import Env
@@ -18,7 +18,7 @@ class AnnouncingEnqueuing:
     """After the commit, never before: an id in Redis is of a job that is there."""
 
     enqueuing: Enqueuing
-    lines: Lines
+    suggester: Suggester
     env: Env
 
     async def enqueue(self, jobs: Sequence[NewJob], *, hint: str | None = None) -> None:
@@ -38,7 +38,7 @@ class AnnouncingEnqueuing:
             suggestion(job, now) for job in jobs if job.held_for is None and not (job.wait or job.order_key)
         ]
         if named:
-            await self.lines.push(named)
+            await self.suggester.suggest(named)
 
 
 def suggestion(job: NewJob, now: datetime) -> Suggestion:

@@ -10,7 +10,7 @@ WORKER_KEPT = timedelta(hours=1)
 LOCK_KEPT = timedelta(minutes=5)
 METRICS_KEPT = timedelta(days=30)
 LONGEST_LIST = 10_000
-"""So many ids a list holds at most: a longer line waits in PostgreSQL, and the mirror keeps the newest."""
+"""So many ids a line holds at most: a longer one waits in PostgreSQL, and what people look at keeps the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,10 @@ class Keys:
     prefix: str
 
     def queue(self, name: str) -> str:
-        """`queue:pending`, `queue:active`, `queue:completed`, `queue:failed`, `queue:dlq` or `queue:delayed`."""
+        """`queue:pending`, `queue:active`, `queue:completed`, `queue:failed`, `queue:dlq` or `queue:delayed`.
+
+        Sorted by time, and not lists: an id leaves one in the same time however many others there are.
+        """
         return f"{self.prefix}queue:{name}"
 
     def job(self, job_id: object, part: str) -> str:

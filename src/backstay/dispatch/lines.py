@@ -37,7 +37,7 @@ class Lines:
                 await pipe.execute()
             return True
 
-        return await self._link.run(put, otherwise=False)
+        return await self._link.run(put, otherwise=False, may_find_it_back=True)
 
     async def take(self, worker: str, wanted: Sequence[Wanted], limit: int) -> list[UUID]:
         """Move up to `limit` ids to the worker's own list; none where Redis is away."""
@@ -89,23 +89,12 @@ class Lines:
                 self._delay(pipe, snapshot.later)
                 for name, ids in (("active", snapshot.running), ("dlq", snapshot.dead)):
                     if ids:
-                        pipe.rpush(self._keys.queue(name), *map(str, ids))
+                        # The newest comes first; whatever happens from now on is newer.
+                        newest_last = {str(job_id): -place for place, job_id in enumerate(ids)}
+                        pipe.zadd(self._keys.queue(name), newest_last)
                 await pipe.execute()
 
         await self._link.ask(replace)
-
-    async def depths(self) -> dict[str, int]:
-        """How many ids each list holds; raises what Redis raises."""
-
-        async def count(client: Redis) -> dict[str, int]:
-            names = ("pending", "active", "completed", "failed", "dlq")
-            async with client.pipeline(transaction=False) as pipe:
-                for name in names:
-                    pipe.llen(self._keys.queue(name))
-                pipe.zcard(self._keys.queue("delayed"))
-                return dict(zip((*names, "delayed"), await pipe.execute(), strict=True))
-
-        return await self._link.ask(count)
 
     async def _fill(self, pipe: Any, jobs: Sequence[Suggestion]) -> None:
         script = self._link.script("push", "line")

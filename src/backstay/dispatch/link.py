@@ -1,4 +1,4 @@
-"""The connection to Redis: tried for a moment, left alone for a second where it is away, and nobody's error."""
+"""The connection to Redis: tried for a moment, left alone where it is away, and nobody's error."""
 
 from __future__ import annotations
 
@@ -37,9 +37,14 @@ class RedisLink:
         self.returned = 0
         """How many times it came back after having been away."""
 
-    async def run(self, do: Callable[[Redis], Awaitable[T]], *, otherwise: T) -> T:
-        """What `do` gives, or `otherwise` where Redis is away; never raises for what Redis does."""
-        if self._env.monotonic() < self._again_at:
+    async def run(
+        self, do: Callable[[Redis], Awaitable[T]], *, otherwise: T, may_find_it_back: bool = False
+    ) -> T:
+        """What `do` gives, or `otherwise` where Redis is away; never raises for what Redis does.
+
+        Once it is away, only what runs in the background tries again, once a second, and nobody else waits for it.
+        """
+        if self.is_away and not (may_find_it_back and self._env.monotonic() >= self._again_at):
             return otherwise
         try:
             async with asyncio.timeout(TIMEOUT):

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
-from urllib.parse import parse_qs, urlsplit
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from redis.asyncio import Redis
 
-from backstay.dispatch.claims import DispatchedClaims, Named
+from backstay.dispatch.claims import DispatchedClaims
+from backstay.dispatch.contract import Named, Truth
 from backstay.dispatch.enqueuing import AnnouncingEnqueuing
+from backstay.dispatch.keeper import MEND_EVERY, Describe, ListKeeper
 from backstay.dispatch.keys import LONGEST_LIST, Keys
-from backstay.dispatch.lines import DUE_IN_ONE_PASS, Lines
+from backstay.dispatch.lines import Lines
 from backstay.dispatch.link import ERRORS, RedisLink
 from backstay.dispatch.mirror import Mirror
+from backstay.dispatch.progress import MirroredProgress
+from backstay.dispatch.suggester import Suggester
 from backstay.errors import StoreUnavailable
 from backstay.model.events import Emit
 from backstay.model.limits.fairness import Fair
-from backstay.model.records import Vitals
-from backstay.model.suggestions import Rebuilt, Snapshot, Suggestion
+from backstay.model.suggestions import Rebuilt
 from backstay.runtime.env import Env
 from backstay.stores.contract import Claims, Enqueuing, Telling
 
-LOOK_EVERY = 1.0
-BEAT_EVERY = 10.0
-MEND_EVERY = 10.0
 COMPARED = 1000
 """So many of the first in line are looked for in Redis, every ten seconds."""
-
-
-class Truth(Named, Protocol):
-    """PostgreSQL, as far as Redis is made from it."""
-
-    async def waiting(self, limit: int) -> list[Suggestion]:
-        """The jobs that are first in line."""
-        ...
-
-    async def snapshot(self, limit: int) -> Snapshot:
-        """What the lists hold when they are made anew."""
-        ...
 
 
 class RedisDispatch:
@@ -47,31 +34,27 @@ class RedisDispatch:
     def __init__(self, url: str, prefix: str, fair: Mapping[str, Fair], *, emit: Emit, env: Env) -> None:
         self._link, self._emit, self._env = RedisLink(url, emit=emit, env=env), emit, env
         self._keys = Keys(prefix)
-        self.lines = Lines(self._link, self._keys, fair)
-        self.mirror = Mirror(self._link, self._keys, env)
-
-    @property
-    def is_away(self) -> bool:
-        """Whether Redis did not answer when it was last asked."""
-        return self._link.is_away
+        self._lines = Lines(self._link, self._keys, fair)
+        self._suggester = Suggester(self._lines)
+        self._mirror = Mirror(self._link, self._keys, env)
 
     def enqueuing(self, stored: Enqueuing) -> Enqueuing:
         """What stores jobs and then suggests them."""
-        return AnnouncingEnqueuing(stored, self.lines, self._env)
+        return AnnouncingEnqueuing(stored, self._suggester, self._env)
 
     def claims(self, claims: Claims, named: Named) -> Claims:
         """What claims jobs that Redis suggests, and tells Redis what became of them."""
-        return DispatchedClaims(claims, named, self.lines, self.mirror, self._env)
+        return DispatchedClaims(claims, named, self._lines, self._mirror)
 
     def telling(self, progress: Telling) -> Telling:
         """What keeps how far jobs have come, and tells Redis of it."""
-        return MirroredProgress(progress, self.mirror)
+        return MirroredProgress(progress, self._mirror)
 
     async def rebuild(self, truth: Truth) -> Rebuilt:
         """Make every list anew from PostgreSQL; raises StoreUnavailable if Redis does not answer."""
         snapshot = await truth.snapshot(LONGEST_LIST)
         try:
-            await self.lines.refill(snapshot)
+            await self._lines.refill(snapshot)
         except ERRORS as error:
             raise StoreUnavailable(f"Redis does not answer: {type(error).__name__}: {error}") from error
         rebuilt = Rebuilt(
@@ -80,38 +63,27 @@ class RedisDispatch:
         self._emit("dispatch.rebuilt", waiting=rebuilt.waiting, later=rebuilt.later)
         return rebuilt
 
-    async def keep(self, truth: Truth, worker: Callable[[], tuple[str, str, Vitals]]) -> None:
+    async def keep(self, truth: Truth, worker: Describe) -> None:
         """Keep the lists true, beside a worker, until cancelled."""
-        keeper = ListKeeper(self, truth, worker, env=self._env)
-        try:
-            while True:
-                await keeper.look()
-                await self._env.sleep(LOOK_EVERY)
-        finally:
-            await self.mirror.leave(worker()[0])
+        repairs = OurRepairs(self, truth, self._link)
+        await ListKeeper(self._lines, self._mirror, repairs, worker, self._env).keep()
 
     async def mend(self, truth: Truth) -> int:
         """Put those of the first in line that Redis has lost back into their lines, if it is our turn to look."""
-        if not await self._is_our_turn("mending"):
+        if not await self.is_our_turn("mending"):
             return 0
-        missing = await self.lines.missing(await truth.waiting(COMPARED))
+        missing = await self._lines.missing(await truth.waiting(COMPARED))
         if missing:
-            await self.lines.push(missing)
+            await self._lines.push(missing)
         return len(missing)
-
-    async def rebuild_if_returned(self, truth: Truth, seen: int) -> int:
-        """Make the lists anew if Redis was away and has come back; returns how often it has."""
-        await self._link.run(lambda client: client.ping(), otherwise=False)
-        if self._link.returned != seen and await self._is_our_turn("rebuilding"):
-            await self.rebuild(truth)
-        return self._link.returned
 
     async def close(self) -> None:
         """Close everything."""
-        await self.mirror.close()
+        await self._suggester.close()
+        await self._mirror.close()
         await self._link.close()
 
-    async def _is_our_turn(self, duty: str) -> bool:
+    async def is_our_turn(self, duty: str) -> bool:
         """True for one worker in nearly ten seconds: all of them look, and one is enough."""
 
         async def take(client: Redis) -> bool:
@@ -121,65 +93,21 @@ class RedisDispatch:
         return await self._link.run(take, otherwise=False)
 
 
-class ListKeeper:
-    """What one worker does once a second for the lists in Redis."""
+@dataclass(frozen=True, slots=True)
+class OurRepairs:
+    """Repairs from one truth."""
 
-    def __init__(
-        self,
-        dispatch: RedisDispatch,
-        truth: Truth,
-        worker: Callable[[], tuple[str, str, Vitals]],
-        *,
-        env: Env,
-    ) -> None:
-        self._dispatch, self._truth, self._worker, self._env = dispatch, truth, worker, env
-        self._beat_at = self._mend_at = 0.0
-        self._returned = 0
+    dispatch: RedisDispatch
+    truth: Truth
+    link: RedisLink
 
-    async def look(self) -> None:
-        """Start what is due, give a sign of life, and see whether anything was lost."""
-        now = self._env.monotonic()
-        self._returned = await self._dispatch.rebuild_if_returned(self._truth, self._returned)
-        while (
-            await self._dispatch.lines.move_due(int(self._env.wall().timestamp() * 1000)) == DUE_IN_ONE_PASS
-        ):
-            pass
-        if now >= self._beat_at:
-            self._beat_at = now + BEAT_EVERY
-            name, kind, vitals = self._worker()
-            self._dispatch.mirror.beat(name, _stats(kind, vitals))
-        if now >= self._mend_at:
-            self._mend_at = now + MEND_EVERY
-            await self._dispatch.mend(self._truth)
+    async def mend(self) -> int:
+        """Put back those of the first in line that are missing; returns how many."""
+        return await self.dispatch.mend(self.truth)
 
-
-class MirroredProgress:
-    """Progress for PostgreSQL, and its percent for Redis."""
-
-    def __init__(self, progress: Telling, mirror: Mirror) -> None:
-        self._progress, self._mirror = progress, mirror
-
-    async def write(self, told: Sequence) -> None:  # type: ignore[type-arg]  # as the contract has it
-        """Keep the newest word of each claim that is still held."""
-        await self._progress.write(told)
-        for claim, progress in told:
-            if progress.percent is not None:
-                self._mirror.progressed(claim.id, progress.percent)
-
-
-def _stats(kind: str, vitals: Vitals) -> dict[str, object]:
-    return {
-        "type": kind,
-        "running": vitals.running,
-        "settled": vitals.settled,
-        "cpu_percent": "" if vitals.cpu_percent is None else vitals.cpu_percent,
-        "rss_mb": "" if vitals.rss_mb is None else vitals.rss_mb,
-    }
-
-
-def take_prefix(url: str, otherwise: str) -> tuple[str, str]:
-    """The address without `?prefix=…`, and what keys begin with."""
-    parts = urlsplit(url)
-    given = parse_qs(parts.query, keep_blank_values=True).get("prefix")
-    query = "&".join(part for part in parts.query.split("&") if part and not part.startswith("prefix="))
-    return parts._replace(query=query).geturl(), otherwise if given is None else given[-1]
+    async def rebuild_if_returned(self, seen: int) -> int:
+        """Make the lists anew if Redis was away and has come back; returns how often it has."""
+        await self.link.run(lambda client: client.ping(), otherwise=False, may_find_it_back=True)
+        if self.link.returned != seen and await self.dispatch.is_our_turn("rebuilding"):
+            await self.dispatch.rebuild(self.truth)
+        return self.link.returned

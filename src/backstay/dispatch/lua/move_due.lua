@@ -9,7 +9,7 @@ for _, id in ipairs(due) do
   local data = redis.call('HMGET', job .. ':data', 'queue', 'kind', 'rank', 'tenant', 'fair')
   if data[1] and data[2] and data[3] then
     put_in_line(prefix, longest, id, data[1], data[2], data[3], data[4] or '', data[5] or '0')
-    redis.call('LPUSH', prefix .. 'queue:pending', id)
+    redis.call('ZADD', prefix .. 'queue:pending', now, id)
     redis.call('SET', job .. ':status', 'queued', 'KEEPTTL')
   end
 end
