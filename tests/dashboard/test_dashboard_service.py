@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 from dashboard_browser import OF_RED, OPERATOR, VIEWER, Browser, browser_of
 from dashboard_jobs import enqueue
 
 from backstay import Backstay
 from backstay.kit.hrefs import path_of
+from backstay.model.alerts import Firing
 from backstay.testing.contract.support import new_worker
 
 
 async def test_sees_which_rule_fires_mutes_it_and_lets_it_be_told_again(app: Backstay, ada: Browser) -> None:
     await enqueue(app, "send_mail", to="a")
-    await app.alerts.check({"high_queue_depth": 0})
+    firing = Firing(
+        "high_queue_depth", "warning", "consider_scaling_workers", "1 jobs could run and wait", 1.0, 0.0
+    )
+    await app._enqueuer.stores.service.alerts.update([(uuid4(), firing)], [])
 
     shown = await ada.open("/alerts")
     silent = await ada.send("/alerts/mute", rule="high_queue_depth", length="1h", reason="")

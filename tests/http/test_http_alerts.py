@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 from http_world import World
+from typer.testing import CliRunner
 
 from backstay import Backstay
+from backstay.cli.commands import backstay
 from backstay.errors import InvalidSettings
 from backstay.http import AlertJobs
 from backstay.model.alerts import NAMES, AlertSituation, holding
 from backstay.notifications import LogChannel
+from backstay.settings.sources import read_settings
 from backstay.testing import PrivatePostgres
 
 numbers = itertools.count()
@@ -46,43 +49,91 @@ def test_each_rule_holds_just_above_its_threshold(situation: AlertSituation, rul
     assert [one.rule for one in holding(situation)] == rules
 
 
-def test_thresholds_are_settings() -> None:
-    assert [one.rule for one in holding(AlertSituation(waiting=6), {"high_queue_depth": 5})] == [
+def test_thresholds_are_settings(tmp_path: Path) -> None:
+    told = {"BACKSTAY_ALERT_THRESHOLDS": "high_queue_depth=5, slow_jobs=2.5"}
+
+    read = read_settings({}, told, tmp_path)
+
+    assert read.alert_thresholds == {"high_queue_depth": 5, "slow_jobs": 2.5}
+    assert read_settings(
+        {"alert_thresholds": read.chosen["alert_thresholds"].text}, {}, tmp_path
+    ).alert_thresholds
+    assert [one.rule for one in holding(AlertSituation(waiting=6), read.alert_thresholds)] == [
         "high_queue_depth"
     ]
 
 
-async def test_an_alert_fires_once_until_it_is_cleared(world: World) -> None:
-    """ENG-117: stored and shown, fired once, and again after it has held no more."""
-    strict = {"high_queue_depth": 0}
-    await world.admin.post("/jobs", json={"kind": "add", "args": {"a": 1, "b": 2}})
+@pytest.mark.parametrize(
+    "wrong", ["colour=1", "slow_jobs", "slow_jobs=-1", "slow_jobs=soon", "slow_jobs=inf"]
+)
+def test_a_threshold_that_cannot_be_is_refused(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(InvalidSettings, match="of the rules high_queue_depth"):
+        read_settings({"alert_thresholds": wrong}, {}, tmp_path)
 
-    first, again = await world.app.alerts.check(strict), await world.app.alerts.check(strict)
-    shown = (await world.admin.get("/alerts")).json()["items"]
-    cleared = await world.app.alerts.check({"high_queue_depth": 10})
-    after = await world.app.alerts.check(strict)
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def strict(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backstay]:
+    """An application where one job that waits is one too many."""
+    app = made_app(request, tmp_path, {"high_queue_depth": 0})
+
+    @app.job
+    async def waits() -> None: ...
+
+    await app.migrate()
+    await waits.enqueue()
+    yield app
+    await app.close()
+
+
+def made_app(request: pytest.FixtureRequest, tmp_path: Path, thresholds: dict[str, float]) -> Backstay:
+    url = f"sqlite:///{tmp_path / 'alerts.db'}"
+    if request.param == "postgres":
+        server: PrivatePostgres = request.getfixturevalue("postgres_server")
+        name = f"alerts_{next(numbers)}"
+        server.create_database(name)
+        url = server.url(name)
+    return Backstay(url, emit=lambda event, **facts: None, settings={"alert_thresholds": thresholds})
+
+
+async def test_an_alert_fires_once_until_it_is_cleared(strict: Backstay) -> None:
+    """ENG-117: stored and shown, fired once, and again after it has held no more."""
+    [job] = (await strict.jobs.search()).jobs
+
+    first, again = await strict.alerts.check(), await strict.alerts.check()
+    [shown] = await strict.alerts.active()
+    await strict.jobs.hold(job.id, reason="later")
+    cleared = await strict.alerts.check()
+    await strict.jobs.release(job.id)
+    after = await strict.alerts.check()
 
     assert (first.fired, again.fired) == (("high_queue_depth",), ())
-    assert [(one["rule"], one["value"], one["action"]) for one in shown] == [
-        ("high_queue_depth", 1.0, "consider_scaling_workers")
-    ]
+    assert (shown.rule, shown.value, shown.action) == ("high_queue_depth", 1.0, "consider_scaling_workers")
     assert (cleared.cleared, cleared.active) == (("high_queue_depth",), ())
     assert after.fired == ("high_queue_depth",)
-    history = (await world.admin.get("/alerts/history")).json()["items"]
-    assert [one["cleared_at"] is None for one in history] == [True, False]
+    assert [one.cleared_at is None for one in await strict.alerts.newest()] == [True, False]
 
 
-async def test_several_who_check_at_once_fire_once(world: World) -> None:
-    await world.admin.post("/jobs", json={"kind": "add", "args": {"a": 1, "b": 2}})
+async def test_a_look_from_the_command_line_has_the_same_thresholds(
+    strict: Backstay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await strict.alerts.check()
+    monkeypatch.setenv("BACKSTAY_ALERT_THRESHOLDS", "high_queue_depth=0")
+    monkeypatch.setenv("BACKSTAY_URL", strict.url)
 
-    found = await asyncio.gather(*(world.app.alerts.check({"high_queue_depth": 0}) for _ in range(8)))
+    looked = await asyncio.to_thread(CliRunner().invoke, backstay, ["--json", "alerts", "check"])
+
+    assert looked.exit_code == 0, looked.output
+    assert (await strict.alerts.check()).fired == ()
+    assert len(await strict.alerts.newest()) == 1
+
+
+async def test_several_who_check_at_once_fire_once(strict: Backstay) -> None:
+    found = await asyncio.gather(*(strict.alerts.check() for _ in range(8)))
 
     assert sorted(one.fired for one in found) == [()] * 7 + [("high_queue_depth",)]
 
 
 async def test_an_unknown_rule_is_refused(quick_world: World) -> None:
-    with pytest.raises(InvalidSettings, match="there are high_queue_depth"):
-        await quick_world.app.alerts.check({"colour": 1})
     answer = await quick_world.admin.post("/alerts/colour/mute", json={"length": "1h", "reason": "x"})
     assert answer.status_code == 422
     assert "slow_jobs" in NAMES
@@ -91,18 +142,12 @@ async def test_an_unknown_rule_is_refused(quick_world: World) -> None:
 @pytest.fixture(params=["sqlite", "postgres"])
 async def watched(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backstay]:
     """An application that looks at its rules and tells the log."""
-    url = f"sqlite:///{tmp_path / 'alerts.db'}"
-    if request.param == "postgres":
-        server: PrivatePostgres = request.getfixturevalue("postgres_server")
-        name = f"alerts_{next(numbers)}"
-        server.create_database(name)
-        url = server.url(name)
-    app = Backstay(url, emit=lambda event, **facts: None)
+    app = made_app(request, tmp_path, {"high_queue_depth": 2})
 
     @app.job(queue="elsewhere")
     async def waits() -> None: ...
 
-    alerts = AlertJobs(app, [(LogChannel(), "oncall")], thresholds={"high_queue_depth": 2}, every="1h")
+    alerts = AlertJobs(app, [(LogChannel(), "oncall")], every="1h")
     await app.migrate()
     for _ in range(3):
         await waits.enqueue()

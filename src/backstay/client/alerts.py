@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
@@ -33,16 +33,15 @@ class Alerts:
 
     _enqueuer: Enqueuer
     _metrics: Metrics
+    _thresholds: Mapping[str, float] = field(default_factory=dict)
 
-    async def check(self, thresholds: Mapping[str, float] | None = None) -> AlertCheck:
+    async def check(self) -> AlertCheck:
         """Look at every rule: note those that begin to hold, and those that hold no more.
 
-        `thresholds` are other numbers by the names of rules. Called by several at once, each alert fires once.
+        The thresholds are those of the setting `alert_thresholds`, the same for everybody who looks. Called by several
+        at once, each alert fires once.
         """
-        unknown = sorted(set(thresholds or {}) - set(NAMES))
-        if unknown:
-            raise InvalidSettings(f"no alert rule {unknown[0]!r}: there are {', '.join(NAMES)}")
-        now = holding(await self.situation(), thresholds)
+        now = holding(await self.situation(), self._thresholds)
         quiet = [rule for rule in NAMES if rule not in {one.rule for one in now}]
         alerts = self._enqueuer.stores.service.alerts
         new_id = self._enqueuer.env.new_id

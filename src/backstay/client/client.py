@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from backstay.client.alerts import Alerts
@@ -99,6 +99,7 @@ def make_client(
     env: Env,
     url: str = "",
     archive_to: str | None = None,
+    alert_thresholds: Mapping[str, float] | None = None,
 ) -> Client:
     """Put a client together; `enqueuing` has connections of its own for single jobs that are stored together."""
     coalescer = Coalescer(
@@ -121,14 +122,18 @@ def make_client(
         promoted=promoted,
         env=env,
         postponing=Postponing(stores.queues.depth, env),
+        home=url,
     )
     waiter = Waiter(stores.jobs, wakeups, env)
     doctor = Doctor(stores, wakeups, promoted, url)
     jobs, archive = Jobs(enqueuer, waiter, secret), Archive(enqueuer, archive_to)
-    return _build_client(enqueuer, waiter, jobs, doctor, archive)
+    alerts = Alerts(enqueuer, Metrics(enqueuer), alert_thresholds or {})
+    return _build_client(enqueuer, waiter, jobs, doctor, archive, alerts)
 
 
-def _build_client(enqueuer: Enqueuer, waiter: Waiter, jobs: Jobs, doctor: Doctor, archive: Archive) -> Client:
+def _build_client(
+    enqueuer: Enqueuer, waiter: Waiter, jobs: Jobs, doctor: Doctor, archive: Archive, alerts: Alerts
+) -> Client:
     flows = Flows(enqueuer, jobs)
     return Client(
         enqueuer=enqueuer,
@@ -151,7 +156,7 @@ def _build_client(enqueuer: Enqueuer, waiter: Waiter, jobs: Jobs, doctor: Doctor
         api_requests=ApiRequests(enqueuer, jobs._secret),
         health=Health(enqueuer, Metrics(enqueuer)),
         webhooks=Webhooks(enqueuer),
-        alerts=Alerts(enqueuer, Metrics(enqueuer)),
+        alerts=alerts,
         audit_chain=AuditChain(enqueuer),
         metrics=Metrics(enqueuer),
         operations=Operations(enqueuer),

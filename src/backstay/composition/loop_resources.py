@@ -120,6 +120,7 @@ class Opening:
             env=self.env,
             url=connections.url,
             archive_to=self.settings.archive_to,
+            alert_thresholds=self.settings.alert_thresholds,
         )
         held = Resources(connections, client)
         return held

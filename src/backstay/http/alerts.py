@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from backstay.app import Backstay
@@ -24,11 +24,11 @@ class AlertJobs:
     """The two kinds of jobs behind alerts, registered on an application.
 
     ```python
-    AlertJobs(app, [(EmailChannel(smtp), "oncall@example.com")], thresholds={"dlq_accumulation": 10})
+    AlertJobs(app, [(EmailChannel(smtp), "oncall@example.com")])
     ```
 
-    The rules are looked at `every` so often. Each one that begins to hold is told once through every channel, with
-    retries, and again only after it has held no more.
+    The rules are looked at `every` so often, with the thresholds of the setting `alert_thresholds`. Each one that
+    begins to hold is told once through every channel, with retries, and again only after it has held no more.
     """
 
     def __init__(
@@ -36,17 +36,16 @@ class AlertJobs:
         app: Backstay,
         channels: Sequence[tuple[Channel, str]],
         *,
-        thresholds: Mapping[str, float] | None = None,
         every: Duration = "30s",
     ) -> None:
-        self._app, self._channels, self._thresholds = app, list(channels), dict(thresholds or {})
+        self._app, self._channels = app, list(channels)
         check = app.job(kind=CHECK, queue=QUEUE, max_attempts=1)(self._check)
         self.check: AsyncHandler[Any, Any] = app.schedule(every=every, name=CHECK, overlap="skip")(check)
         self.tell: AsyncHandler[Any, Any] = app.job(kind=TELL, queue=QUEUE, max_attempts=8)(self._tell)
 
     async def _check(self) -> dict[str, list[str]]:
         """Look at every rule, and store what people are to be told."""
-        found = await self._app.alerts.check(self._thresholds)
+        found = await self._app.alerts.check()
         for alert in await self._app.alerts.to_announce():
             for number in range(len(self._channels)):
                 # The key keeps a check that died on the way from telling twice.

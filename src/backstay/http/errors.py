@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from fastapi import FastAPI, Request, Response
 
 from backstay import errors
 from backstay.kit.problems import Problem, install_problem_details, not_found, problem_responses
+
+log = logging.getLogger("backstay.http")
 
 STATUSES: Mapping[type[errors.BackstayError], tuple[int, str]] = {
     errors.Forbidden: (403, "not_allowed"),
@@ -20,6 +23,7 @@ STATUSES: Mapping[type[errors.BackstayError], tuple[int, str]] = {
     errors.FieldRefused: (422, "field_refused"),
     errors.UnknownKind: (422, "unknown_kind"),
     errors.IdempotencyMismatch: (422, "idempotency_key_reused"),
+    errors.SearchTooLong: (422, "search_too_long"),
     errors.QuotaExceeded: (429, "quota_exceeded"),
     errors.InvalidJob: (422, "invalid_job"),
     errors.InvalidSchedule: (422, "invalid_schedule"),
@@ -31,6 +35,9 @@ STATUSES: Mapping[type[errors.BackstayError], tuple[int, str]] = {
     errors.SignalRefused: (409, "signal_refused"),
     errors.JobDead: (409, "job_dead"),
     errors.JobCancelled: (409, "job_cancelled"),
+    errors.JobFailed: (409, "job_failed"),
+    errors.ResultTimeout: (409, "job_not_finished"),
+    errors.StoreConflict: (409, "conflict"),
     errors.OutcomeUnknown: (503, "outcome_unknown"),
     errors.StoreUnavailable: (503, "database_unavailable"),
     errors.StoreBusy: (503, "database_busy"),
@@ -39,11 +46,29 @@ STATUSES: Mapping[type[errors.BackstayError], tuple[int, str]] = {
 """Looked up along the class of an error: the nearest counts."""
 
 NOT_FOUND = (errors.JobNotFound, errors.FlowNotFound, errors.ScheduleNotFound, errors.NotFound)
+UNEXPECTED = (
+    errors.AlreadySettled,
+    errors.ArchiveFailed,
+    errors.ClaimLost,
+    errors.InvalidSignal,
+    errors.InvalidStep,
+    errors.ItemFailed,
+    errors.MigrationFailed,
+    errors.NoLoop,
+    errors.SignalTimeout,
+    errors.StoreError,
+    errors.SyncOnLoop,
+    errors.TransactionTooLong,
+    errors.WrongDatabase,
+)
+"""What no request of a caller brings about: answered with 500 and logged, because a person must look."""
+
 UNTOLD = frozenset({"outcome_unknown", "database_unavailable", "database_busy", "database_out_of_date"})
 """Errors of the database, whose text names addresses and statements: for the log, not for callers."""
 
 TRY_AGAIN = "The database cannot do this now; try again in a moment."
 RETRY_SECONDS = "5"
+INTERNAL = 500
 
 ANSWERS = problem_responses(400, 401, 403, 404, 405, 409, 413, 415, 421, 422, 429, 500, 503)
 """Every error that an operation may answer with, for OpenAPI."""
@@ -54,10 +79,10 @@ def problem_of(error: errors.BackstayError) -> Problem:
     if isinstance(error, NOT_FOUND):
         return not_found()
     status, code = next(
-        (STATUSES[known] for known in type(error).__mro__ if known in STATUSES), (500, "internal_error")
+        (STATUSES[known] for known in type(error).__mro__ if known in STATUSES), (INTERNAL, "internal_error")
     )
-    if status == 500:
-        return Problem(500, "internal_error", "Something went wrong on our side; it was recorded.")
+    if status == INTERNAL:
+        return Problem(INTERNAL, "internal_error", "Something went wrong on our side; it was recorded.")
     if code in UNTOLD:
         return Problem(status, code, TRY_AGAIN, headers={"Retry-After": RETRY_SECONDS})
     return Problem(status, code, _sentence(str(error)), **_places(error))
@@ -97,6 +122,9 @@ def install_errors(api: FastAPI) -> None:
 
     async def answer(request: Request, error: Exception) -> Response:
         assert isinstance(error, errors.BackstayError)
-        return problem_of(error).response()
+        problem = problem_of(error)
+        if problem.status == INTERNAL:
+            log.error("%s %s failed unexpectedly", request.method, request.url.path, exc_info=error)
+        return problem.response()
 
     api.add_exception_handler(errors.BackstayError, answer)

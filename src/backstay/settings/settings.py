@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from backstay.errors import InvalidPolicy
+from backstay.model.alerts import NAMES
 from backstay.model.backoff import Backoff
 from backstay.model.checks import Check, number, optional, whole
 from backstay.model.policy.fields import ABOUT
@@ -75,6 +76,8 @@ def shown(name: str, value: object) -> str:
             return "true" if value else "false"
         case timedelta():
             return written(value)
+        case Mapping():
+            return ",".join(f"{key}={one:g}" for key, one in value.items()) or "none"
         case tuple():
             return ",".join(map(str, value))
         case str() if "://" in value:
@@ -186,6 +189,25 @@ def _milliseconds(text: str) -> str:
 def _one_more(text: str) -> str:
     # Retries are counted after the first attempt.
     return str(int(text) + 1) if re.fullmatch(r"\s*[0-9]{1,9}\s*", text) else text
+
+
+def _thresholds(name: str, value: object) -> Mapping[str, float]:
+    needs = f"rules and numbers as in dlq_accumulation=10,slow_jobs=5000, of the rules {', '.join(NAMES)}"
+    pairs = value.items() if isinstance(value, Mapping) else _pairs(value)
+    found: dict[str, float] = {}
+    for rule, limit in pairs:
+        try:
+            found[rule] = float(limit)
+        except (TypeError, ValueError):
+            raise InvalidPolicy(name, value, needs=needs) from None
+        if rule not in NAMES or not 0 <= found[rule] < float("inf"):
+            raise InvalidPolicy(name, value, needs=needs)
+    return found
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    parts = [part for part in str(value).split(",") if part.strip() not in ("", "none")]
+    return [(rule.strip(), limit) for rule, _, limit in (part.partition("=") for part in parts)]
 
 
 def _pooled(url: str) -> str:
@@ -303,6 +325,13 @@ _OWN: tuple[Setting, ...] = (
         read=_from_text(whole(1, 100)),
         default=5,
         about="how many connections one event loop of an application may open for its calls",
+    ),
+    Setting(
+        name="alert_thresholds",
+        read=_thresholds,
+        default={},
+        about="above which numbers alert rules hold, as in dlq_accumulation=10,slow_jobs=5000; the usual ones for rules "
+        "that are not named",
     ),
 )
 

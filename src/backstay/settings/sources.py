@@ -65,6 +65,7 @@ class Settings:
     archive_every: timedelta
     archive_to: str | None
     client_connections: int
+    alert_thresholds: Mapping[str, float]
     policy: PolicyChange
     chosen: Mapping[str, Chosen]
     unknown: tuple[Unknown, ...] = ()

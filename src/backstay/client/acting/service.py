@@ -82,11 +82,10 @@ class ActingApiKeys:
 
     async def _own(self, prefix: str, right: str) -> ApiKey:
         self.scope.need(right)
-        keys = await self.scope.app.api_keys.all(tenant=self.scope.only_tenant, limit=1000)
-        found = next((key for key in keys if key.prefix == prefix), None)
-        if found is None:
+        key = await self.scope.app.api_keys.get(prefix)
+        if not self.scope.sees(key.tenant):
             raise NotFound("API key", prefix)
-        return found
+        return key
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Written by tools/generate_sync.py from the asynchronous one; do not edit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from uuid import UUID
 
 from backstay.client.sync.app import App
@@ -20,12 +19,13 @@ class SyncAlerts:
     def __init__(self, app: App, loop: SyncLoop) -> None:
         self._app, self._loop = app, loop
 
-    def check(self, thresholds: Mapping[str, float] | None = None) -> AlertCheck:
+    def check(self) -> AlertCheck:
         """Look at every rule: note those that begin to hold, and those that hold no more.
 
-        `thresholds` are other numbers by the names of rules. Called by several at once, each alert fires once.
+        The thresholds are those of the setting `alert_thresholds`, the same for everybody who looks. Called by several
+        at once, each alert fires once.
         """
-        return self._loop.run(lambda: self._app.alerts.check(thresholds), name="sync.alerts.check")
+        return self._loop.run(lambda: self._app.alerts.check(), name="sync.alerts.check")
 
     def situation(self) -> AlertSituation:
         """What the rules look at; never reads ended jobs."""

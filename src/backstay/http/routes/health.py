@@ -27,6 +27,7 @@ from backstay.kit.problems import problem_responses
 from backstay.model.figures import Period
 from backstay.model.health import HealthStatus
 from backstay.model.scaling import ScalingRule
+from backstay.model.text.durations import duration
 
 health = operations("health")
 metrics = operations("metrics")
@@ -52,6 +53,7 @@ Last = Annotated[
 Name = Annotated[str | None, Query(max_length=128)]
 MONTH = 2_678_400
 Workers = Annotated[int, Query(ge=0, le=100_000, examples=[10])]
+MINUTES_KEPT = timedelta(days=2)
 Seconds = Annotated[float, Query(ge=0, le=MONTH, examples=[300])]
 
 
@@ -86,7 +88,7 @@ async def prometheus(client: AsCaller) -> Response:
 
 @metrics.get("/depths", summary="Count what has not ended")
 async def depths(client: AsCaller) -> Listed[DepthShown]:
-    """Count the jobs of each queue and kind that wait, run or are dead, each state up to 10,000."""
+    """Count the jobs of each queue and kind that wait, run or are dead, each up to 10,000."""
     found = await client.metrics.depths()
     return Listed[DepthShown](items=[DepthShown.model_validate(one) for one in found])
 
@@ -130,5 +132,5 @@ async def desired_workers(
 
 
 def _period(last: str) -> Period:
-    """Minutes are kept for two days: what is longer is told from hours."""
-    return Period.HOUR if "d" in last else Period.MINUTE
+    """Minutes are kept for two days, and the first of them may be gone: what is as long is told from hours."""
+    return Period.HOUR if duration(last) >= MINUTES_KEPT else Period.MINUTE
