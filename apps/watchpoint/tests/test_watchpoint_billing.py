@@ -231,3 +231,31 @@ async def test_what_a_run_changed_is_counted(work: Work, database: Database, now
             .where(tables.watchpoints.c.status == "paused")
         )
         assert await transaction.scalar(paused) == 1
+
+
+async def test_limits_that_cannot_be_read_stop_nobody_else(
+    work: Work, database: Database, now: datetime
+) -> None:
+    """WPT-055: a plan that nobody knows and a limit that is no number are warned of; the others are judged."""
+    long_ago = now - timedelta(days=15)
+    strange = await organization(database, id="a-strange", plan="price_1", overage_started_at=long_ago)
+    broken = await organization(
+        database, id="b-broken", plan_limits={"watchpoints_max": "ten"}, overage_started_at=long_ago
+    )
+    over = await organization(
+        database, id="c-over", plan_limits={"watchpoints_max": 1}, overage_started_at=long_ago
+    )
+    for owner in (strange, broken, over, over):
+        await watchpoint(database, owner)
+    within = await organization(database, id="d-within", overage_started_at=now)
+
+    assert await snapshot_daily_usage(work) == 1
+    enforcing = again(work)
+    assert await enforce_overage(enforcing) == 1
+
+    assert (await one(database, tables.organizations, id=within))["overage_started_at"] is None
+    assert [row["organization_id"] for row in await rows(database, tables.watchpoints, status="paused")] == [
+        over
+    ]
+    for told in (work.warnings, enforcing.warnings):
+        assert ["no plan 'price_1'" in told[0], "not 'ten'" in told[1]] == [True, True]

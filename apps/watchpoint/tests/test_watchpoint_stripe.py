@@ -16,6 +16,7 @@ from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.outside.payments import StripePayments
 from backstay_watchpoint.services.billing import sync_at_risk, sync_everybody
 from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.settings import BadSetting, Settings
 from backstay_watchpoint.store import tables
 
 
@@ -179,3 +180,36 @@ async def test_a_missing_customer_is_created_once_whatever_crashes(
         (await one(database, tables.organizations, id=headless))["stripe_customer_id"]
     ]
     assert (await one(database, tables.organizations, id=suspended))["stripe_customer_id"] is None
+
+
+async def test_plans_of_the_provider_are_those_that_the_settings_name(
+    connected: Jobs, connected_work: Work, stripe_client: Any, stripe_server: LocalStripe
+) -> None:
+    """WPT-042: Stripe's ids are not our names; one that nobody named changes no plan and is told once."""
+    database = connected.platform.database
+    for plan in ("price_known", "price_strange"):
+        if not [found for found in stripe_client.v1.plans.list().data if found.id == plan]:
+            details = {"amount": 0, "currency": "usd", "interval": "month", "product": {"name": plan}}
+            stripe_client.v1.plans.create({"id": plan, **details})
+    known = await subscriber(connected, stripe_client, "price_known")
+    strange = [await subscriber(connected, stripe_client, "price_strange") for _ in range(2)]
+    payments = StripePayments(
+        stripe_server.api_key, plans={"price_known": "business"}, base_url=stripe_server.url
+    )
+
+    assert await sync_everybody(connected_work, payments) == 1
+
+    plans = {row["id"]: row["plan"] for row in await rows(database, tables.organizations)}
+    assert plans == {known: "business", strange[0]: "pro", strange[1]: "pro"}
+    alert = await one(database, tables.alerts)
+    assert (alert["name"], alert["subject"]) == ("StripePlanUnknown", "price_strange")
+    assert "STRIPE_PLANS must say which one it means" in alert["message"]
+
+
+def test_stripes_plans_are_read_from_the_environment() -> None:
+    """WPT-052: pairs of Stripe's id and our name; a name that is none of ours is refused."""
+    given = Settings.from_environment({"STRIPE_PLANS": "price_1=pro, price_2=business"})
+
+    assert given.stripe_plans == {"price_1": "pro", "price_2": "business"}
+    with pytest.raises(BadSetting, match="STRIPE_PLANS must be pairs such as price_123=pro"):
+        Settings.from_environment({"STRIPE_PLANS": "price_1=platinum"})

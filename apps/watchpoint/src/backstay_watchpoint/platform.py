@@ -77,7 +77,11 @@ def assemble(settings: Settings, *, clock: Callable[[], datetime] = system_clock
         ),
         objects=S3Objects(s3_client(settings.aws_endpoint_url, **aws)),
         upstream=MirroredUpstream(_mirrors(settings, aws)),
-        payments=StripePayments(settings.stripe_secret_key or "missing", base_url=settings.stripe_url),
+        payments=StripePayments(
+            settings.stripe_secret_key or "missing",
+            plans=settings.stripe_plans,
+            base_url=settings.stripe_url,
+        ),
         queues=SqsQueues(sqs_client(settings.aws_endpoint_url, **aws)),
         clock=clock,
     )

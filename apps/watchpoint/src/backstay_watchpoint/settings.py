@@ -11,6 +11,7 @@ from datetime import timedelta
 from backstay_watchpoint.domain.brake import BrakeRule
 from backstay_watchpoint.domain.forecasts import TIMEOUTS, Model
 from backstay_watchpoint.domain.layouts import SourceId
+from backstay_watchpoint.domain.plans import PLANS
 
 _LENGTH = re.compile(r"(\d+)(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -65,6 +66,7 @@ class Settings:
     results_timeout: timedelta = timedelta(hours=2)
     stripe_url: str | None = None
     stripe_secret_key: str = field(default="", repr=False)
+    stripe_plans: Mapping[str, str] = field(default_factory=dict)
     smtp_host: str = "127.0.0.1"
     smtp_port: int = 25
     mail_from: str = "alerts@watchpoint.example"
@@ -104,6 +106,7 @@ class Settings:
             results_timeout=read.length("RESULTS_TIMEOUT", "2h"),
             stripe_url=given.get("STRIPE_URL") or None,
             stripe_secret_key=given.get("STRIPE_SECRET_KEY", ""),
+            stripe_plans=read.names("STRIPE_PLANS", tuple(PLANS)),
             smtp_host=given.get("SMTP_HOST", "127.0.0.1"),
             smtp_port=read.number("SMTP_PORT", 25),
             mail_from=given.get("MAIL_FROM", "alerts@watchpoint.example"),
@@ -155,6 +158,18 @@ class _Reader:
         if text not in choices:
             raise BadSetting(f"{name} must be {' or '.join(choices)}, not {text!r}")
         return text
+
+    def names(self, name: str, choices: tuple[str, ...]) -> dict[str, str]:
+        found = {}
+        for part in filter(None, (part.strip() for part in self.given.get(name, "").split(","))):
+            theirs, _, ours = part.partition("=")
+            if not theirs or ours not in choices:
+                raise BadSetting(
+                    f"{name} must be pairs such as price_123=pro, separated by commas, with one of "
+                    f"{', '.join(choices)} on the right, not {part!r}"
+                )
+            found[theirs] = ours
+        return found
 
     def mirrors(self, name: str, default: str) -> tuple[MirrorSetting, ...]:
         found = []

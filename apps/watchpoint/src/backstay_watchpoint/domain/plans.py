@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 PAYMENT_GRACE = timedelta(days=7)
 OVERAGE_GRACE = timedelta(days=14)
@@ -33,6 +34,30 @@ PLANS: dict[str, PlanLimits] = {
     "business": PlanLimits(watchpoints_max=500, api_calls_daily_max=100_000),
     "enterprise": PlanLimits(watchpoints_max=None, api_calls_daily_max=None),
 }
+
+
+class BadLimits(ValueError):
+    """A plan that nobody knows, or limits of an organisation's own that cannot be read."""
+
+
+def limits_of(plan_name: str, own: Mapping[str, Any] | None) -> PlanLimits:
+    """Return the limits of an organisation: its own where it has some, otherwise its plan's; raises BadLimits."""
+    plan = PLANS.get(plan_name)
+    if plan is None:
+        raise BadLimits(f"no plan {plan_name!r}: there are {', '.join(PLANS)}")
+    own = own or {}
+    return PlanLimits(
+        watchpoints_max=_limit(own, "watchpoints_max", plan.watchpoints_max),
+        api_calls_daily_max=_limit(own, "api_calls_daily_max", plan.api_calls_daily_max),
+        allow_nowcast=bool(own.get("allow_nowcast", plan.allow_nowcast)),
+    )
+
+
+def _limit(own: Mapping[str, Any], name: str, default: int | None) -> int | None:
+    found = own.get(name, default)
+    if found is not None and (not isinstance(found, int) or isinstance(found, bool) or found < 0):
+        raise BadLimits(f"{name} must be a whole number of 0 or more, or null for no limit, not {found!r}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from backstay_watchpoint.domain.plans import PLANS
 from backstay_watchpoint.domain.subscriptions import BillingState
-from backstay_watchpoint.services.outside import PaymentsError
+from backstay_watchpoint.services.outside import PaymentsError, UnknownPlan
 
 ORGANIZATION_KEY = "organization_id"
 _PAGE = 100
@@ -19,8 +21,17 @@ class StripePayments:
     The library is imported when it is first needed: it takes more than half a second, and one task uses it.
     """
 
-    def __init__(self, api_key: str, *, base_url: str | None = None, timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        api_key: str,
+        *,
+        plans: Mapping[str, str] | None = None,
+        base_url: str | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        """`plans` names ours for the provider's ids; one that has the name of ours needs no entry."""
         self._api_key, self._base_url, self._timeout = api_key, base_url, timeout
+        self._plans = {name: name for name in PLANS} | dict(plans or {})
 
     @cached_property
     def _client(self) -> Any:
@@ -52,13 +63,24 @@ class StripePayments:
 
         if subscription_id is not None:
             try:
-                return _state(self._client.v1.subscriptions.retrieve(subscription_id))
+                return self._state(self._client.v1.subscriptions.retrieve(subscription_id))
             except stripe.InvalidRequestError as error:
                 if error.http_status != 404:
                     raise
                 return None
         listed: Any = self._client.v1.subscriptions.list({"customer": customer_id, "limit": 1})
-        return _state(listed.data[0]) if listed.data else None
+        return self._state(listed.data[0]) if listed.data else None
+
+    def _state(self, subscription: Any) -> BillingState | None:
+        status = str(subscription["status"])
+        if status in ("canceled", "incomplete_expired"):
+            return None
+        item = subscription.to_dict()["items"]["data"][0]
+        found = str((item.get("plan") or item["price"])["id"])
+        plan = self._plans.get(found)
+        if plan is None:
+            raise UnknownPlan(found)
+        return BillingState(plan, status)
 
     def _find_or_create(self, organization_id: str, name: str, email: str, idempotency_key: str) -> str:
         # Looked for first: the key alone protects for a day only.
@@ -83,12 +105,3 @@ def _translated(function: Any, *given: Any) -> Any:
     except stripe.StripeError as error:
         status = error.http_status or "no answer"
         raise PaymentsError(f"{type(error).__name__} ({status})") from error
-
-
-def _state(subscription: Any) -> BillingState | None:
-    status = str(subscription["status"])
-    if status in ("canceled", "incomplete_expired"):
-        return None
-    item = subscription.to_dict()["items"]["data"][0]
-    plan = item.get("plan") or item["price"]
-    return BillingState(str(plan["id"]), status)

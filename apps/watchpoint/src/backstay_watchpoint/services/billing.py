@@ -17,9 +17,12 @@ from backstay_watchpoint.domain.subscriptions import (
     payment_failed_at,
     stale_before,
 )
-from backstay_watchpoint.services.outside import Payments, PaymentsError
+from backstay_watchpoint.services.alerts import raise_alert
+from backstay_watchpoint.services.outside import Payments, PaymentsError, UnknownPlan
 from backstay_watchpoint.services.work import Work, insert_into
 from backstay_watchpoint.store.tables import billing_drifts, customer_intents, organizations
+
+UNKNOWN_PLAN_ALERT = "StripePlanUnknown"
 
 
 async def sync_at_risk(
@@ -56,9 +59,24 @@ async def _sync_batch(
         except PaymentsError as error:
             work.warn(f"subscription could not be read: {error}", organization_id=row["id"])
             passed_over.add(row["id"])
+            if isinstance(error, UnknownPlan):
+                await _tell_unknown_plan(work, error)
             continue
         await _compare(work, row, theirs)
     return len(found)
+
+
+async def _tell_unknown_plan(work: Work, error: UnknownPlan) -> None:
+    """Raise an alert, one for each plan and run, however many organisations have it."""
+    async with work.transaction() as transaction:
+        await raise_alert(
+            transaction,
+            work,
+            name=UNKNOWN_PLAN_ALERT,
+            severity="warning",
+            subject=error.plan_id,
+            message=str(error),
+        )
 
 
 async def _stale(work: Work, staleness: timedelta, limit: int, passed_over: set[str]) -> list[dict[str, Any]]:

@@ -5,8 +5,17 @@ from __future__ import annotations
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from backstay_watchpoint.domain.plans import OVERAGE_GRACE, PAYMENT_GRACE, Candidate, PausedReason, excess
-from backstay_watchpoint.services.usage import is_billed, limits_of
+from backstay_watchpoint.domain.plans import (
+    OVERAGE_GRACE,
+    PAYMENT_GRACE,
+    BadLimits,
+    Candidate,
+    PausedReason,
+    PlanLimits,
+    excess,
+    limits_of,
+)
+from backstay_watchpoint.services.usage import is_billed
 from backstay_watchpoint.services.work import Work
 from backstay_watchpoint.store.tables import organizations, watchpoints
 
@@ -29,7 +38,10 @@ async def enforce_payment_failure(work: Work) -> int:
 
 
 async def enforce_overage(work: Work) -> int:
-    """Pause the newest watchpoints beyond the plan of organisations with more than fourteen days of overage."""
+    """Pause the newest watchpoints beyond the plan of organisations with more than fourteen days of overage.
+
+    One whose plan or limits cannot be read is warned of and does not stop the others.
+    """
     async with work.reading() as transaction:
         over = (
             await transaction.execute(
@@ -40,18 +52,29 @@ async def enforce_overage(work: Work) -> int:
             )
         ).all()
     for row in over:
+        try:
+            limits = limits_of(row.plan, row.plan_limits)
+        except BadLimits as error:
+            work.warn(f"watchpoints were not compared with the plan: {error}", organization_id=row.id)
+            continue
         async with work.transaction() as transaction:
-            rows = await transaction.execute(
-                select(watchpoints.c.id, watchpoints.c.created_at)
-                .where(watchpoints.c.organization_id == row.id)
-                .where(watchpoints.c.status == "active")
-                .where(is_billed())
-                .with_for_update()
-            )
-            active = [Candidate(found.id, found.created_at) for found in rows]
-            beyond = [candidate.id for candidate in excess(active, limits_of(row.plan, row.plan_limits))]
-            await _pause(work, transaction, beyond, PausedReason.USAGE_OVERAGE)
+            await _pause_excess(work, transaction, row.id, limits)
     return work.items
+
+
+async def _pause_excess(
+    work: Work, transaction: AsyncConnection, organization_id: str, limits: PlanLimits
+) -> None:
+    rows = await transaction.execute(
+        select(watchpoints.c.id, watchpoints.c.created_at)
+        .where(watchpoints.c.organization_id == organization_id)
+        .where(watchpoints.c.status == "active")
+        .where(is_billed())
+        .with_for_update()
+    )
+    active = [Candidate(found.id, found.created_at) for found in rows]
+    beyond = [candidate.id for candidate in excess(active, limits)]
+    await _pause(work, transaction, beyond, PausedReason.USAGE_OVERAGE)
 
 
 async def pause_all(work: Work, transaction: AsyncConnection, organization_id: str) -> None:

@@ -29,6 +29,14 @@ class PaymentsError(OutsideError):
     """The payment provider refused or did not answer."""
 
 
+class UnknownPlan(PaymentsError):
+    """The payment provider has a plan that is none of ours; nobody's plan is changed because of it."""
+
+    def __init__(self, plan_id: str) -> None:
+        super().__init__(f"the plan {plan_id!r} is none of ours: STRIPE_PLANS must say which one it means")
+        self.plan_id = plan_id
+
+
 @dataclass(frozen=True, slots=True)
 class StoredObject:
     """An object's key and size."""
@@ -107,7 +115,7 @@ class Payments(Protocol):
     """The payment provider."""
 
     async def subscription(self, customer_id: str, subscription_id: str | None) -> BillingState | None:
-        """Return a customer's subscription, None if it has none; raises PaymentsError."""
+        """Return a customer's subscription, None if it has none; raises PaymentsError, UnknownPlan among them."""
 
     async def ensure_customer(self, organization_id: str, name: str, email: str, idempotency_key: str) -> str:
         """Return the organisation's customer id, which is created if there is none; raises PaymentsError."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain.canaries import CANARY_ROLE, ROLE_KEY
-from backstay_watchpoint.domain.plans import PLANS, DayUsage, PlanLimits, overage_started_at
+from backstay_watchpoint.domain.plans import BadLimits, DayUsage, limits_of, overage_started_at
 from backstay_watchpoint.domain.usage import (
     Counter,
     Snapshot,
@@ -84,32 +83,34 @@ async def snapshot_daily_usage(work: Work, day: date | None = None) -> int:
 
 
 async def check_compliance(work: Work, day: date) -> int:
-    """Clear or set each organisation's overage by its use of one day, all sources together."""
-    async with work.transaction() as transaction:
-        for row in (await transaction.execute(_day_of_each_organization(day))).all():
-            usage = DayUsage(row.api_calls or 0, row.active or 0)
-            since = overage_started_at(
-                usage, limits_of(row.plan, row.plan_limits), row.overage_started_at, work.now
-            )
-            if since == row.overage_started_at:
-                continue
-            await transaction.execute(
-                update(organizations).where(organizations.c.id == row.id).values(overage_started_at=since)
-            )
-            work.changed("organization", row.id, "overage cleared" if since is None else "overage started")
+    """Clear or set each organisation's overage by its use of one day, all sources together.
+
+    One whose plan or limits cannot be read is warned of and does not stop the others.
+    """
+    async with work.reading() as transaction:
+        rows = (await transaction.execute(_day_of_each_organization(day))).all()
+    for row in rows:
+        usage = DayUsage(row.api_calls or 0, row.active or 0)
+        try:
+            limits = limits_of(row.plan, row.plan_limits)
+        except BadLimits as error:
+            work.warn(f"usage was not compared with the plan: {error}", organization_id=row.id)
+            continue
+        since = overage_started_at(usage, limits, row.overage_started_at, work.now)
+        if since != row.overage_started_at:
+            await _set_overage(work, row.id, since)
     return work.items
 
 
-def limits_of(plan_name: str, own: Mapping[str, Any] | None) -> PlanLimits:
-    """Return the limits of an organisation: its own where it has some, otherwise its plan's."""
-    plan = PLANS.get(plan_name, PLANS["free"])
-    if not own:
-        return plan
-    return PlanLimits(
-        watchpoints_max=own.get("watchpoints_max", plan.watchpoints_max),
-        api_calls_daily_max=own.get("api_calls_daily_max", plan.api_calls_daily_max),
-        allow_nowcast=bool(own.get("allow_nowcast", plan.allow_nowcast)),
-    )
+async def _set_overage(work: Work, organization_id: str, since: datetime | None) -> None:
+    async with work.transaction() as transaction:
+        await transaction.execute(
+            update(organizations)
+            .where(organizations.c.id == organization_id)
+            .values(overage_started_at=since)
+        )
+        change = "overage cleared" if since is None else "overage started"
+        work.changed("organization", organization_id, change)
 
 
 def is_billed() -> Any:

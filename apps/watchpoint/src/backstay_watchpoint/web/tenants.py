@@ -12,8 +12,9 @@ from sqlalchemy import func, insert, select, update
 
 from backstay.kit import Problem, StrictModel, StrictRoute, not_found, problem_responses
 from backstay_watchpoint.domain.forecasts import tile_of
+from backstay_watchpoint.domain.plans import BadLimits, limits_of
 from backstay_watchpoint.platform import Platform
-from backstay_watchpoint.services.usage import count_request, is_billed, limits_of
+from backstay_watchpoint.services.usage import count_request, is_billed
 from backstay_watchpoint.store.tables import api_keys, audit_logs, organizations, rate_limits, watchpoints
 
 
@@ -91,7 +92,7 @@ def _reading(router: APIRouter, platform: Platform, caller: Any) -> None:
 
 
 def _changing(router: APIRouter, platform: Platform, caller: Any) -> None:
-    @router.post("/watchpoints", status_code=201, responses=problem_responses(401, 403, 422))
+    @router.post("/watchpoints", status_code=201, responses=problem_responses(401, 403, 422, 503))
     async def create_watchpoint(tenant: caller, body: NewWatchpoint) -> dict[str, Any]:
         """Create a watchpoint, as long as the plan has room."""
         now = platform.clock()
@@ -134,7 +135,10 @@ async def _check_room(transaction: Any, tenant: Tenant) -> None:
             .with_for_update()
         )
     ).one()
-    most = limits_of(row.plan, row.plan_limits).watchpoints_max
+    try:
+        most = limits_of(row.plan, row.plan_limits).watchpoints_max
+    except BadLimits as error:
+        raise Problem(503, "plan_unreadable", "What your plan allows cannot be read now.") from error
     active = await transaction.scalar(
         select(func.count())
         .select_from(watchpoints)
