@@ -67,7 +67,8 @@ def services(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Servi
         await connection.close()
 
     asyncio.run(empty())
-    own = build(Settings(url, secret=SECRET, storage=f"folder:{tmp_path / 'files'}", handlers=HANDLERS))
+    folder = f"folder:{tmp_path / 'files'}"
+    own = build(Settings(url, secret=SECRET, is_secret_kept=True, storage=folder, handlers=HANDLERS))
     monkeypatch.setattr(running, "here", lambda: own)
     return own
 

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from backstay_aeon.domain.errors import BadSettings
 
@@ -40,6 +40,8 @@ class Settings:
     storage: str = "folder:aeon-files"
     public_url: str = "http://127.0.0.1:8300"
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
+    is_secret_kept: bool = False
+    """Whether the secret was given, so that other processes and later ones have the same."""
     allow_sources: tuple[str, ...] = ()
     handlers: tuple[str, ...] = ()
     max_upload_mb: int = 200
@@ -68,10 +70,12 @@ class Settings:
         production = given.truth("AEON_PRODUCTION", default=False)
         if production:
             given.refuse_defaults()
-        optional = {"secret": given.text("AEON_SECRET", "")}
+        secret = given.text("AEON_SECRET", "")
         return cls(
             database_url=given.database_url(),
             redis_url=given.redis_url(),
+            secret=secret or secrets.token_hex(32),
+            is_secret_kept=bool(secret),
             storage=given.text("AEON_STORAGE", cls.storage),
             public_url=given.text("AEON_PUBLIC_URL", cls.public_url),
             allow_sources=tuple(given.text("AEON_ALLOW_SOURCES", "").replace(",", " ").split()),
@@ -80,7 +84,6 @@ class Settings:
             max_rows=given.number("AEON_MAX_ROWS", cls.max_rows),
             production=production,
             worker=given.worker(),
-            **{name: value for name, value in optional.items() if value},
         )
 
 
@@ -130,11 +133,18 @@ class Reader:
         return f"redis://:{password}@{host}:{port}/0"
 
     def refuse_defaults(self) -> None:
-        """Refuse the passwords of the development files in production."""
-        for name in ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "REDIS_COMMANDER_PASSWORD"):
-            if self.environment.get(name, "").strip() in DEVELOPMENT_PASSWORDS:
-                raise BadSettings(f"{name} is a password for development: set another one in production")
-        if not self.environment.get("AEON_SECRET"):
+        """Refuse the passwords of the development files in production: set, left out, or inside of an address."""
+        used = {
+            "POSTGRES_PASSWORD or AEON_DATABASE_URL": urlsplit(self.database_url()).password,
+            "REDIS_PASSWORD or AEON_REDIS_URL": urlsplit(self.redis_url()).password,
+            "REDIS_COMMANDER_PASSWORD": self.text("REDIS_COMMANDER_PASSWORD", ""),
+        }
+        for names, password in used.items():
+            if unquote(password or "") in DEVELOPMENT_PASSWORDS:
+                raise BadSettings(
+                    f"{names}: a password for development is used; set another one in production"
+                )
+        if not self.text("AEON_SECRET", ""):
             raise BadSettings("AEON_SECRET must be set in production")
 
     def worker(self) -> WorkerSettings:

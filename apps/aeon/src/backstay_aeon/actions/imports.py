@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 from uuid import UUID, uuid4
 
 from backstay_aeon.actions import submit
 from backstay_aeon.actions.uploads import keep
-from backstay_aeon.domain.errors import BadRequest, Conflict
+from backstay_aeon.domain.errors import BadRequest, BadSettings, Conflict
 from backstay_aeon.domain.imports import receipts
 from backstay_aeon.domain.imports.batches import chained
 from backstay_aeon.domain.imports.rejects import write_rejects
@@ -137,8 +138,6 @@ async def facts(services: Services, team_id: UUID, import_id: UUID) -> dict[str,
         figures = await imports.counts(connection, import_id)
         written = await imports.hashes(connection, import_id)
     content = await services.files.get(one["storage_key"])
-    import hashlib
-
     return {
         "import_id": str(import_id),
         "team_id": str(team_id),
@@ -156,6 +155,7 @@ async def facts(services: Services, team_id: UUID, import_id: UUID) -> dict[str,
 
 async def receipt(services: Services, team_id: UUID, import_id: UUID) -> dict[str, Any]:
     """A signed receipt of a completed import."""
+    _need_secret(services)
     async with services.database.connection() as connection:
         one = await imports.get(connection, import_id, team_id)
     if one["status"] != "completed":
@@ -165,9 +165,15 @@ async def receipt(services: Services, team_id: UUID, import_id: UUID) -> dict[st
 
 async def verify(services: Services, given: dict[str, Any]) -> list[str]:
     """What does not hold of a receipt; empty when all of it does."""
+    _need_secret(services)
     told = given.get("receipt") or {}
     try:
         import_id, team_id = UUID(told["import_id"]), UUID(told["team_id"])
     except (KeyError, TypeError, ValueError):
         return ["this is no receipt of an import"]
     return receipts.problems(given, await facts(services, team_id, import_id), services.settings.secret)
+
+
+def _need_secret(services: Services) -> None:
+    if not services.settings.is_secret_kept:
+        raise BadSettings("AEON_SECRET is not set: a receipt could be verified by nobody but this process")
