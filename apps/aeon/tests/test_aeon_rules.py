@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from backstay_aeon import worker
 from backstay_aeon.domain import alerts, scaling, slo
 from backstay_aeon.domain.errors import BadSettings
 from backstay_aeon.settings import Settings
@@ -72,8 +73,47 @@ def test_promises_are_kept_missed_or_unknown() -> None:
     assert [one["verdict"] for one in found] == ["kept", "missed", "kept", "no data", "no data", "no data"]
 
 
-def test_development_passwords_are_refused_in_production() -> None:
-    """AEO-043: the defaults of the compose files never reach production."""
-    with pytest.raises(BadSettings, match="REDIS_PASSWORD"):
-        Settings.from_environment({"AEON_PRODUCTION": "true", "REDIS_PASSWORD": "aeon_redis_dev"})
+SAFE = {
+    "AEON_PRODUCTION": "true",
+    "AEON_SECRET": "s" * 32,
+    "POSTGRES_PASSWORD": "of our own",
+    "REDIS_PASSWORD": "of our own, too",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"REDIS_PASSWORD": "aeon_redis_dev"}, "REDIS_PASSWORD"),
+        ({"REDIS_PASSWORD": ""}, "REDIS_PASSWORD"),
+        ({"POSTGRES_PASSWORD": ""}, "POSTGRES_PASSWORD"),
+        ({"AEON_DATABASE_URL": "postgresql://postgres:postgres@db/aeon"}, "AEON_DATABASE_URL"),
+        ({"AEON_REDIS_URL": "redis://:aeon%5Fredis_dev@redis/0"}, "AEON_REDIS_URL"),
+        ({"REDIS_COMMANDER_PASSWORD": "admin"}, "REDIS_COMMANDER_PASSWORD"),
+        ({"AEON_SECRET": ""}, "AEON_SECRET"),
+    ],
+)
+def test_development_passwords_are_refused_in_production(changed: dict[str, str], named: str) -> None:
+    """AEO-043: set, left to their defaults, or inside of an address: they never reach production."""
+    assert Settings.from_environment(SAFE).production
+    with pytest.raises(BadSettings, match=named):
+        Settings.from_environment({**SAFE, **changed})
+
+
+def test_without_production_the_values_of_the_document_are_used() -> None:
+    """AEO-043: a developer sets nothing."""
     assert Settings.from_environment({}).database_url.endswith("@postgres-dev:5432/aeon_saas_dev")
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"WORKER_TYPE": "priorty"}, "WORKER_TYPE"),
+        ({"JOB_TYPES": "data_import,report"}, "JOB_TYPES"),
+    ],
+)
+def test_a_misspelt_worker_or_job_type_is_refused_by_its_name(variables: dict[str, str], named: str) -> None:
+    """AEO-012: a worker that read everything or nothing would be a silent mistake."""
+    settings = Settings.from_environment(variables)
+    with pytest.raises(BadSettings, match=named):
+        worker.reads(settings.worker)

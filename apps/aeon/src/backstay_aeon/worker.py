@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -12,6 +11,8 @@ import psutil
 
 from backstay import Worker
 from backstay_aeon import job_types
+from backstay_aeon.actions import watch
+from backstay_aeon.domain.errors import BadSettings
 from backstay_aeon.handlers.watching import OWN_KINDS, QUEUE
 from backstay_aeon.services import Services, here
 from backstay_aeon.settings import WorkerSettings
@@ -25,18 +26,28 @@ TYPES = {
 
 
 def reads(settings: WorkerSettings) -> tuple[list[str], list[str]]:
-    """The kinds and queues of a worker; a priority worker reads the urgent queues alone."""
-    known = job_types.known()
-    asked = settings.job_types if settings.job_types != ("*",) else TYPES.get(settings.type, ("*",))
-    kinds = sorted(known) if "*" in asked else [kind for kind in asked if kind in known]
-    plain = sorted({known[kind].queue for kind in kinds})
+    """The kinds and queues of a worker; a priority worker reads the urgent queues alone.
+
+    Each of them does the service's own work, too: a fleet without general workers needs it as well.
+    """
+    kinds = asked_kinds(settings)
+    plain = sorted({job_types.known()[kind].queue for kind in kinds})
     urgent = [f"{queue}.urgent" for queue in plain]
-    if settings.type == "priority":
-        return kinds, urgent
-    if settings.type == "general" and "*" in asked:
-        return [*kinds, *OWN_KINDS], [*plain, *urgent, QUEUE]
     # Its urgent jobs, too: where it works alone they would wait forever.
-    return kinds, [*plain, *urgent]
+    queues = urgent if settings.type == "priority" else [*plain, *urgent]
+    return [*kinds, *OWN_KINDS], [*queues, QUEUE]
+
+
+def asked_kinds(settings: WorkerSettings) -> list[str]:
+    """The job types that the variables ask for; a misspelt one is refused, for it would read all or nothing."""
+    known = job_types.known()
+    if settings.type not in TYPES:
+        raise BadSettings(f"WORKER_TYPE={settings.type!r} is none of {', '.join(TYPES)}")
+    asked = settings.job_types if settings.job_types != ("*",) else TYPES[settings.type]
+    unknown = sorted(set(asked) - {"*", *known})
+    if unknown:
+        raise BadSettings(f"JOB_TYPES names {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    return sorted(known) if "*" in asked else list(asked)
 
 
 async def run() -> bool:
@@ -58,13 +69,16 @@ async def run() -> bool:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.stop)
     grown = asyncio.Event()
-    watching = asyncio.create_task(watch_memory(services, worker, grown))
+    beside = [
+        asyncio.create_task(watch_memory(services, worker, grown)),
+        asyncio.create_task(watch.keep_watching(services)),
+    ]
     try:
         await worker.run()
     finally:
-        watching.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await watching
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         await services.close()
     return grown.is_set()
 
@@ -76,10 +90,13 @@ async def watch_memory(services: Services, worker: Worker, grown: asyncio.Event)
         if process.memory_info().rss // 1_048_576 > settings.memory_limit_mb:
             grown.set()
             worker.stop()
-        await asyncio.sleep(min(settings.health_check_ms / 1000, 1.0))
+        await asyncio.sleep(settings.health_check_ms / 1000)
 
 
 def main() -> None:
     """Run a worker; one that has grown too large starts anew in its place."""
+    if not here().settings.worker.is_enabled:
+        sys.stdout.write("no worker was started: WORKER_ENABLED=false\n")
+        return
     if asyncio.run(run()):
         os.execv(sys.executable, [sys.executable, "-m", "backstay_aeon", "worker"])  # noqa: S606 - ourselves again

@@ -28,6 +28,12 @@ WHERE (coalesce(completed_at, failed_at) AT TIME ZONE 'UTC')::date = $1
 ORDER BY id
 """
 
+TIDY = (
+    "DELETE FROM aeon.announced AS told WHERE NOT EXISTS (SELECT 1 FROM backstay.jobs WHERE id = told.job_id)",
+    "DELETE FROM aeon.submissions WHERE at < now() - interval '30 days'",
+    "DELETE FROM aeon.worker_spans WHERE last_seen_at < now() - interval '31 days'",
+)
+
 
 async def archive(services: Services) -> list[str]:
     """Archive every day that is old enough and not archived yet; returns the days."""
@@ -69,3 +75,9 @@ async def read_back(services: Services, day: date) -> list[dict[str, Any]]:
     if hashlib.sha256(content).hexdigest() != row["sha256"]:
         raise Conflict(f"the archive of {day} was altered: its hash is not the one that was noted")
     return [json.loads(line) for line in gzip.decompress(content).decode().splitlines()]
+
+
+async def tidy(services: Services) -> None:
+    """Remove what was noted about jobs, submissions and workers that are long gone."""
+    for statement in TIDY:
+        await services.database.execute(statement)

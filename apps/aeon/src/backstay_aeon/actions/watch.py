@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import Any
+
+import asyncpg
 
 from backstay_aeon.domain import alerts, scaling, slo
 from backstay_aeon.services import Services
 from backstay_aeon.store import metrics
 
+_log = logging.getLogger(__name__)
+EVERY_SECONDS = 5.0
+# One of all processes looks at a time; a row that is locked is looked at by another one just now.
+TURN = """
+UPDATE aeon.watch SET looked_at = clock_timestamp()
+WHERE (SELECT TRUE FROM aeon.watch WHERE looked_at < clock_timestamp() - interval '4 seconds' FOR UPDATE SKIP LOCKED)
+RETURNING TRUE
+"""
 SPANS = """
 INSERT INTO aeon.worker_spans (worker_id, type, started_at, last_seen_at, ended)
 SELECT id, type, started_at, heartbeat_at,
@@ -17,10 +29,20 @@ ON CONFLICT (worker_id) DO UPDATE SET last_seen_at = excluded.last_seen_at, ende
 """
 
 
+async def keep_watching(services: Services) -> None:
+    """Look again and again until cancelled; every worker and the pages do, so that no one of them is needed."""
+    while True:
+        try:
+            if await services.database.value(TURN):
+                await look(services)
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+            _log.warning("alert rules could not be looked at: %s", error)
+        await asyncio.sleep(EVERY_SECONDS)
+
+
 async def look(services: Services) -> list[str]:
     """Fire and clear alerts by the figures of now; return the names of those that hold."""
     await services.database.execute(SPANS)
-    await services.database.execute("DELETE FROM aeon.submissions WHERE at < now() - interval '30 days'")
     return await apply(services, await metrics.collect(services.database))
 
 

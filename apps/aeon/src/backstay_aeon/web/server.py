@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
 from backstay.errors import BackstayError, IdempotencyMismatch, WrongState
 from backstay.kit import ApiKeys, Authentication, Login, NavItem, Pages, Problem, Sessions, SigningKeys
+from backstay_aeon.actions import watch
 from backstay_aeon.domain.errors import AeonError, Conflict, Missing
 from backstay_aeon.services import Services
 from backstay_aeon.web import api, pages
@@ -43,7 +45,13 @@ def web_app(services: Services) -> FastAPI:
         tones={"dead_letter": "bad", "kept": "good", "missed": "bad", "critical": "bad", "warning": "warn"},
     )
     auth = Authentication(sessions=sessions, csrf=look.csrf, api_keys=ApiKeys(KeyStore(services), ROLES))
-    app = FastAPI(title="Aeon job service", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
+    app = FastAPI(
+        title="Aeon job service",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        lifespan=lambda _: watching(services),
+    )
     most = services.settings.max_upload_mb * 1024 * 1024 + 65_536
     look.install(
         app, larger_bodies={"/api/imports": most, "/api/files": most, "/imports": most, "/files": most}
@@ -64,6 +72,18 @@ def web_app(services: Services) -> FastAPI:
     return app
 
 
+@asynccontextmanager
+async def watching(services: Services) -> AsyncIterator[None]:
+    """Look at the alert rules while the pages are served: they must hold when no worker is left, too."""
+    task = asyncio.create_task(watch.keep_watching(services))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await services.close()
+
+
 def problem_of(error: Exception) -> Problem:
     """How an error of ours is told over HTTP."""
     if isinstance(error, Missing):
@@ -77,11 +97,6 @@ def problem_of(error: Exception) -> Problem:
 
 def _pointer(field: str) -> str | None:
     return f"/{field}" if field else None
-
-
-def team_of(tenant: str) -> UUID:
-    """The team that a caller belongs to."""
-    return UUID(tenant)
 
 
 def serve(services: Services, host: str, port: int) -> None:
