@@ -68,7 +68,7 @@ class Metrics:
         return await self._enqueuer.stores.figures.counters()
 
     async def depths(self, *, tenant: str | None = None) -> list[Depth]:
-        """Return how many jobs of each queue and kind wait, run or are dead, each state counted up to 10,000.
+        """Return how many jobs of each queue and kind wait, run or are dead, each counted up to 10,000.
 
         Of one tenant, if one is named; then nothing is said of how long the first has waited. Unlike `jobs.counts()`
         it never reads jobs that have ended, however many there are.
@@ -77,7 +77,12 @@ class Metrics:
         if tenant is not None:
             return await stores.figures.depths(most=MOST_COUNTED, tenant=tenant)
         waiting = await stores.insights.waiting(most=MOST_COUNTED)
-        ready = [Depth("available", one.queue, one.kind, one.jobs, one.oldest_for) for one in waiting]
+        ready = [
+            Depth(
+                "available", one.queue, one.kind, one.jobs, one.oldest_for, is_capped=one.jobs >= MOST_COUNTED
+            )
+            for one in waiting
+        ]
         return ready + await stores.figures.depths(most=MOST_COUNTED)
 
     async def desired_workers(

@@ -94,7 +94,7 @@ class KindFigures:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How many jobs of a queue and kind are in one state, counted up to a limit.
+    """How many jobs of a queue and kind are in one state, counted up to a limit; where it `is_capped` there are more.
 
     `oldest_for` is how long the first of those that could run has been due.
     """
@@ -104,6 +104,7 @@ class Depth:
     kind: str
     jobs: int
     oldest_for: timedelta | None = None
+    is_capped: bool = False
 
 
 def bucket_of(milliseconds: int) -> int:

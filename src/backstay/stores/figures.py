@@ -63,7 +63,7 @@ class FigureStore:
             found = await self.lane.fetch("figures/depths", most=most)
         else:
             found = await self.lane.fetch("figures/tenant_depths", most=most, tenant=tenant)
-        return [Depth(row["state"], row["queue"], row["kind"], row["jobs"]) for row in found]
+        return [_depth(row) for row in found]
 
     async def count(self, name: str, number: int) -> int:
         return int((await self.lane.fetch("figures/count", name=name, number=number))[0]["total"])
@@ -73,6 +73,10 @@ class FigureStore:
 
     async def forget(self, *, minutes: timedelta, hours: timedelta) -> None:
         await self.lane.fetch("figures/forget", minutes=minutes, hours=hours)
+
+
+def _depth(row: Row) -> Depth:
+    return Depth(row["state"], row["queue"], row["kind"], row["jobs"], is_capped=bool(row["is_capped"]))
 
 
 def _tallied(row: Row) -> TalliedAt:

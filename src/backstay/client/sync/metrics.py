@@ -65,7 +65,7 @@ class SyncMetrics:
         return self._loop.run(lambda: self._app.metrics.counters(), name="sync.metrics.counters")
 
     def depths(self, *, tenant: str | None = None) -> list[Depth]:
-        """Return how many jobs of each queue and kind wait, run or are dead, each state counted up to 10,000.
+        """Return how many jobs of each queue and kind wait, run or are dead, each counted up to 10,000.
 
         Of one tenant, if one is named; then nothing is said of how long the first has waited. Unlike `jobs.counts()`
         it never reads jobs that have ended, however many there are.

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from backstay.client.doctor.findings import Finding
+from backstay.client.metrics import MOST_COUNTED
 from backstay.dashboard.frame import Frame
 from backstay.dashboard.recent import Recent
 from backstay.dashboard.views.depths import (
@@ -64,6 +65,8 @@ class HomePages:
             "Is it well?",
             verdict=await self._verdict(visitor) if visitor.may_for_all("doctor.read") else None,
             totals={state.value: found[state] for state in State},
+            is_capped=any(amount.is_capped for amount in found.values()),
+            most=MOST_COUNTED,
             depths=depths,
             depth_columns=depth_columns(depths),
             depth_tones=DEPTH_TONES,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from backstay.kit import path_of
 from backstay.kit.hrefs import with_query
+from backstay.kit.words import number_text
 from backstay.model.figures import Depth
 from backstay.model.pauses import Pause
 from backstay.model.records import QueueCount, WorkerRecord
@@ -27,12 +28,36 @@ _WORDS = {
 }
 
 
+@dataclass(frozen=True)
+class Amount:
+    """A number of jobs, written with a plus where it `is_capped`: there are more that were not counted."""
+
+    jobs: int = 0
+    is_capped: bool = False
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.jobs + other.jobs, self.is_capped or other.is_capped)
+
+    def __bool__(self) -> bool:
+        return self.jobs > 0
+
+    def __str__(self) -> str:
+        return number_text(self.jobs) + ("+" if self.is_capped else "")
+
+
+Amounts = defaultdict[State, Amount]
+
+
+def _no_jobs() -> Amounts:
+    return defaultdict(Amount)
+
+
 @dataclass
 class QueueDepth:
     """One queue: its jobs by state, who works on it, and whether it is paused."""
 
     queue: str
-    states: Counter[State] = field(default_factory=Counter)
+    states: Amounts = field(default_factory=_no_jobs)
     oldest_ready: datetime | None = None
     workers: int = 0
     pause: Pause | None = None
@@ -42,29 +67,29 @@ class QueueDepth:
         return path_of("queues", self.queue)
 
     @property
-    def ready(self) -> int:
+    def ready(self) -> Amount:
         return self.states[State.AVAILABLE]
 
     @property
-    def running(self) -> int:
+    def running(self) -> Amount:
         return self.states[State.RUNNING]
 
     @property
-    def scheduled(self) -> int:
+    def scheduled(self) -> Amount:
         return self.states[State.SCHEDULED]
 
     @property
-    def held(self) -> int:
+    def held(self) -> Amount:
         return self.states[State.HELD]
 
     @property
-    def dead(self) -> int:
+    def dead(self) -> Amount:
         return self.states[State.DEAD]
 
     @property
     def is_behind(self) -> bool:
         """True if jobs could run and nobody is there to run them."""
-        return self.ready > 0 and self.workers == 0
+        return bool(self.ready) and self.workers == 0
 
     def jobs_href(self, state: str) -> str:
         """Return the address of its jobs in one state."""
@@ -85,6 +110,7 @@ def counts_of(depths: Sequence[Depth], now: datetime) -> list[QueueCount]:
             state=State(depth.state),
             jobs=depth.jobs,
             oldest_run_at=None if depth.oldest_for is None else now - depth.oldest_for,
+            is_capped=depth.is_capped,
         )
         for depth in depths
     ]
@@ -97,7 +123,7 @@ def queue_depths(
     depths: dict[str, QueueDepth] = {}
     for count in counts:
         depth = depths.setdefault(count.queue, QueueDepth(count.queue))
-        depth.states[count.state] += count.jobs
+        depth.states[count.state] += amount_of(count)
         if count.state is State.AVAILABLE and count.oldest_run_at is not None:
             known = depth.oldest_ready
             depth.oldest_ready = count.oldest_run_at if known is None else min(known, count.oldest_run_at)
@@ -110,22 +136,27 @@ def queue_depths(
     return [depths[name] for name in sorted(depths)]
 
 
-def totals(counts: Sequence[QueueCount]) -> Counter[State]:
+def amount_of(count: QueueCount) -> Amount:
+    """Return how many jobs a count tells of."""
+    return Amount(count.jobs, count.is_capped)
+
+
+def totals(counts: Sequence[QueueCount]) -> Amounts:
     """Return how many jobs are in each state."""
-    found: Counter[State] = Counter()
+    found = _no_jobs()
     for count in counts:
-        found[count.state] += count.jobs
+        found[count.state] += amount_of(count)
     return found
 
 
 def depth_columns(depths: Sequence[QueueDepth], most: int = 12) -> list[tuple[str, Mapping[str, float]]]:
     """Return the columns of the chart of depths: the queues with most unfinished jobs, by name."""
-    deepest = sorted(depths, key=lambda depth: -sum(depth.states[state] for state in _WORDS))[:most]
+    deepest = sorted(depths, key=lambda depth: -sum(depth.states[state].jobs for state in _WORDS))[:most]
     shown = [depth for depth in depths if depth in deepest and any(depth.states[state] for state in _WORDS)]
     return [
         (
             depth.queue,
-            {word: float(depth.states[state]) for state, word in _WORDS.items() if depth.states[state]},
+            {word: float(depth.states[state].jobs) for state, word in _WORDS.items() if depth.states[state]},
         )
         for depth in shown
     ]
@@ -136,7 +167,7 @@ class KindDepth:
     """One kind within a queue: its jobs by state, and whether it is paused."""
 
     kind: str
-    states: Counter[State] = field(default_factory=Counter)
+    states: Amounts = field(default_factory=_no_jobs)
     pause: Pause | None = None
 
 
@@ -144,7 +175,7 @@ def kind_depths(counts: Sequence[QueueCount], pauses: Sequence[Pause]) -> list[K
     """Return the kinds of some counts by name."""
     depths: dict[str, KindDepth] = {}
     for count in counts:
-        depths.setdefault(count.kind, KindDepth(count.kind)).states[count.state] += count.jobs
+        depths.setdefault(count.kind, KindDepth(count.kind)).states[count.state] += amount_of(count)
     for pause in pauses:
         if pause.kind in depths:
             depths[pause.kind].pause = pause

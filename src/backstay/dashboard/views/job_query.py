@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from backstay.dashboard.views.depths import Amount, amount_of
 from backstay.errors import InvalidSettings
 from backstay.kit.hrefs import with_query
 from backstay.model.job import JobId
@@ -146,7 +147,7 @@ def ready_views() -> list[tuple[str, str]]:
     return [(name, with_query("/jobs", filters.items(), view=name)) for name, filters in READY_VIEWS]
 
 
-def state_counts(counts: Sequence[QueueCount], query: JobQuery) -> list[tuple[str, str, int | None]]:
+def state_counts(counts: Sequence[QueueCount], query: JobQuery) -> list[tuple[str, str, Amount | None]]:
     """Return the chips of states with how many jobs of the chosen queue and kind are in each.
 
     A number is left out where another filter is in force and for jobs that have ended, because nobody counts those.
@@ -156,7 +157,7 @@ def state_counts(counts: Sequence[QueueCount], query: JobQuery) -> list[tuple[st
         (
             state.value.capitalize() if state is not State.AVAILABLE else "Ready",
             state.value,
-            sum(count.jobs for count in counts if count.state is state and _fits(count, query))
+            sum((amount_of(one) for one in counts if one.state is state and _fits(one, query)), Amount())
             if is_known and state not in FINAL
             else None,
         )

@@ -61,13 +61,14 @@ class KindFiguresShown(FiguresShown):
 
 
 class DepthShown(Answer):
-    """How many jobs of a queue and kind are in one state, counted up to 10,000."""
+    """How many jobs of a queue and kind are in one state, counted up to 10,000; where it `is_capped` there are more."""
 
     state: str
     queue: str
     kind: str
     jobs: int
     oldest_for: Seconds | None = None
+    is_capped: bool = False
 
 
 class SignalsShown(Answer):

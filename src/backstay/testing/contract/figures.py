@@ -95,7 +95,19 @@ async def test_depths_stop_counting_at_the_limit(store: Store) -> None:
 
     [depth] = await store.stores.figures.depths(most=3)
 
-    assert depth.jobs == 3
+    assert (depth.jobs, depth.is_capped) == (3, True)
+
+
+async def test_many_jobs_of_one_queue_do_not_hide_those_of_another(store: Store) -> None:
+    await store.enqueue_many(5, delay=HOUR, queue="first")
+    await store.enqueue_many(2, delay=2 * HOUR, queue="second")
+
+    found = await store.stores.figures.depths(most=3)
+
+    assert {(depth.queue, depth.jobs, depth.is_capped) for depth in found} == {
+        ("first", 3, True),
+        ("second", 2, False),
+    }
 
 
 async def test_depths_of_a_tenant_are_its_own(store: Store) -> None:
