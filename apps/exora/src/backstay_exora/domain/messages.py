@@ -52,6 +52,8 @@ GATE_DIFFERS = "{what} differs"
 GATE_SWAPPED = "date of birth differs: day and month are exchanged"
 GATE_SECOND_PATIENT = "another patient of the practice matches as well"
 GATE_SECOND_PERSON = "a second person's {what} stands on the document"
+GATE_SOMEBODY_ELSE = "somebody who is not the patient is named with a birth date, a sex or an age"
+GATE_OTHER_PATIENT_NAMED = "another patient of the practice is named on the document"
 GATE_MODEL = "the model saw a risk: {why}"
 GATE_NO_TEXT = "no text could be read"
 

@@ -71,6 +71,20 @@ class DocumentText:
         """The lines of one page."""
         return "\n".join(line.text for line in self.lines if line.page == page)
 
+    def flow(self, page: int) -> Line:
+        """A whole page as one long line; its line ends stand as line breaks in the text."""
+        words, starts, pieces, at = [], [], [], 0
+        for line in self.lines:
+            if line.page != page:
+                continue
+            for position, word in enumerate(line.words):
+                words.append(word)
+                starts.append(at)
+                is_last = position == len(line.words) - 1
+                pieces.append(word.text + ("\n" if is_last else " "))
+                at += len(word.text) + 1
+        return Line(page, tuple(words), "".join(pieces), tuple(starts))
+
     @property
     def text(self) -> str:
         """The lines of all pages."""

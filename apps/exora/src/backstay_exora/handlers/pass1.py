@@ -4,7 +4,7 @@ import io
 from uuid import UUID
 
 from backstay import Context
-from backstay_exora.domain.identity import Gate, ModelView, decide, find_markers
+from backstay_exora.domain.identity import Gate, ModelView, decide
 from backstay_exora.domain.kinds import Lane
 from backstay_exora.domain.text import DocumentText
 from backstay_exora.files import storage_of
@@ -42,14 +42,14 @@ async def run(ctx: Context, settings: Settings, call: PassCall) -> PassOutcome:
     stated = next(patient for patient in patients if patient.id == str(call.patient_id))
     gate = decide(
         stated,
-        find_markers(text, latest_year=ctx.now.year),
+        text,
+        latest_year=ctx.now.year,
         others=patients,
         model=ModelView(
             bool(entities["manual_review_required"]),
             bool(entities["cross_profile_risk_detected"]),
             str(entities["why"])[:200],
         ),
-        has_text=bool(text.words),
     )
 
     async def write(connection: Connection, next_job: UUID | None) -> None:

@@ -2,7 +2,8 @@
 
 from backstay_exora.domain.identity.compare import Agreement, Comparison, Patient, compare
 from backstay_exora.domain.identity.gate import Gate, ModelView, decide
-from backstay_exora.domain.identity.markers import Marker, MarkerKind, find_markers
+from backstay_exora.domain.identity.marker import Marker, MarkerKind
+from backstay_exora.domain.identity.markers import find_markers
 
 __all__ = [
     "Agreement",

@@ -6,7 +6,9 @@ from datetime import date
 from enum import StrEnum
 
 from backstay_exora.domain.dates import are_swapped
-from backstay_exora.domain.identity.markers import Marker, MarkerKind, normalised_address, normalised_name
+from backstay_exora.domain.identity.addresses import normalised_address
+from backstay_exora.domain.identity.marker import Marker, MarkerKind
+from backstay_exora.domain.identity.names import normalised_name
 
 _CONFUSABLE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "5": "s", "8": "b", "’": "'"})
 
@@ -86,17 +88,22 @@ def _judge(patient: Patient, marker: Marker) -> Agreement:
 
 
 def compare_names(read: str, recorded: str) -> Agreement:
-    """Family name and first given name must agree; letters that scanners confuse are one letter."""
+    """Family name and given names must agree as far as both have them; letters that scanners confuse are one."""
     given, _, family = recorded.partition("|")
     read_given, read_family = _divided_like(read, family)
-    if _folded(read_family) != _folded(family):
+    if fold_name(read_family) != fold_name(family):
         return Agreement.DIFFERS
-    first_read, first = read_given.split()[0], given.split()[0]
-    if _folded(first_read) == _folded(first):
+    (first_read, *others_read), (first, *others) = read_given.split(), given.split()
+    if not all(_may_be_one(one, two) for one, two in zip(others_read, others, strict=False)):
+        return Agreement.DIFFERS
+    if fold_name(first_read) == fold_name(first):
         return Agreement.MATCHES
-    if len(first_read) == 1 and first_read == first[0]:
-        return Agreement.PARTIAL
-    return Agreement.DIFFERS
+    return Agreement.PARTIAL if first_read == first[0] else Agreement.DIFFERS
+
+
+def _may_be_one(one: str, other: str) -> bool:
+    """True for the same name, and for a name and its initial."""
+    return fold_name(one) == fold_name(other) or (1 in {len(one), len(other)} and one[0] == other[0])
 
 
 def _divided_like(read: str, family: str) -> tuple[str, str]:
@@ -104,7 +111,7 @@ def _divided_like(read: str, family: str) -> tuple[str, str]:
     given, _, last = read.partition("|")
     tokens = f"{given} {last}".split()
     count = len(family.split())
-    if 1 < count < len(tokens) and _folded(" ".join(tokens[-count:])) == _folded(family):
+    if 1 < count < len(tokens) and fold_name(" ".join(tokens[-count:])) == fold_name(family):
         return " ".join(tokens[:-count]), " ".join(tokens[-count:])
     return given, last
 
@@ -127,7 +134,8 @@ def _compare_values(read: str, recorded: str | None) -> Agreement:
     return Agreement.MATCHES if _squeezed(read) == _squeezed(recorded) else Agreement.DIFFERS
 
 
-def _folded(name: str) -> str:
+def fold_name(name: str) -> str:
+    """Letters only, in small letters; those that scanners confuse are one letter."""
     letters = name.lower().translate(_CONFUSABLE).replace("rn", "m").replace("vv", "w")
     return "".join(letter for letter in letters if letter.isalpha())
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 from backstay_exora.domain import messages
 from backstay_exora.domain.identity.compare import Agreement, Comparison, Patient, compare, compare_names
-from backstay_exora.domain.identity.markers import APPROVED, Marker, MarkerKind
+from backstay_exora.domain.identity.marker import APPROVED, Marker, MarkerKind
+from backstay_exora.domain.identity.markers import find_markers
+from backstay_exora.domain.identity.people import has_second_person, other_patients_named
+from backstay_exora.domain.text import DocumentText
 
 NEEDED = 3
 _ANCHORS = frozenset({MarkerKind.DATE_OF_BIRTH, MarkerKind.RECORD_NUMBER, MarkerKind.IHI})
@@ -51,33 +54,37 @@ class Gate:
 
 def decide(
     patient: Patient,
-    markers: Sequence[Marker],
+    document: DocumentText,
     *,
+    latest_year: int,
     others: Sequence[Patient] = (),
     model: ModelView | None = None,
-    has_text: bool = True,
 ) -> Gate:
     """Open only if three approved identifiers match, name and an anchor among them, and nothing speaks against it.
 
     `others` are the practice's other patients.
     """
+    markers = find_markers(document, latest_year=latest_year)
     comparisons = compare(patient, markers)
     matches = _matches(comparisons)
-    second = _second_person(markers)
-    rivals = tuple(
-        other.id for other in others if other.id != patient.id and _is_match(compare(other, markers))
-    )
+    second = _second_identifiers(markers)
+    is_second = bool(second) or has_second_person(document, patient, latest_year=latest_year)
+    named = other_patients_named(document, patient, others, latest_year=latest_year)
+    rivals = [other.id for other in others if other.id != patient.id and _is_match(compare(other, markers))]
     reasons = [
-        *([] if has_text else [messages.GATE_NO_TEXT]),
+        *([] if document.words else [messages.GATE_NO_TEXT]),
         *_differences(comparisons),
         *(messages.GATE_SECOND_PERSON.format(what=kind) for kind in second),
+        *([messages.GATE_SOMEBODY_ELSE] if is_second and not second else []),
         *([messages.GATE_SECOND_PATIENT] if rivals else []),
+        *([messages.GATE_OTHER_PATIENT_NAMED] if named and not rivals else []),
         *_model_reasons(model),
         *_missing(matches),
     ]
     is_open = not reasons
     told = tuple(reasons) if reasons else (messages.GATE_OPEN.format(count=len(matches)),)
-    return Gate(is_open, told, tuple(matches), tuple(comparisons), rivals, bool(second))
+    found = tuple(dict.fromkeys([*rivals, *named]))
+    return Gate(is_open, told, tuple(matches), tuple(comparisons), found, is_second)
 
 
 def _matches(comparisons: Sequence[Comparison]) -> list[MarkerKind]:
@@ -109,7 +116,7 @@ def _is_match(comparisons: Sequence[Comparison]) -> bool:
     return not _differences(comparisons) and not _missing(_matches(comparisons))
 
 
-def _second_person(markers: Sequence[Marker]) -> list[MarkerKind]:
+def _second_identifiers(markers: Sequence[Marker]) -> list[MarkerKind]:
     """Kinds of which two different ones stand on the document, or one that is a relative's."""
     found = []
     for kind in _SINGULAR:
