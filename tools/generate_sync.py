@@ -90,6 +90,8 @@ from typing import Protocol
 class App(Protocol):
     """Where the asynchronous nouns of the running loop are found."""
 
+    url: str
+
 {properties}
 '''
 

@@ -262,8 +262,11 @@ class Backstay(ServiceNouns):
         """Make known a kind that another program handles, so that it can be enqueued here by name."""
         self._registry.declare(kind, queue=queue, promote=promote, ordered_by=ordered_by)
 
-    def flow(self, name: str = "", *, tenant: str = "", within: Context | None = None) -> Flow:
-        """An empty flow, to add jobs to and then enqueue; `within` adds them to the flow of the job that runs."""
+    def flow(self, name: str = "", *, tenant: str | None = None, within: Context | None = None) -> Flow:
+        """An empty flow, to add jobs to and then enqueue; `within` adds them to the flow of the job that runs.
+
+        Made in a handler, it is of the tenant of the job that runs, unless one is given.
+        """
         return make_flow(self, self._builder, self._sync_loop, name, tenant=tenant, within=within)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 from uuid import UUID
 
-from backstay.context import Context, current, is_running_here, running_here
+from backstay.context import Context, current, is_running_here
 from backstay.errors import BackstayError, InvalidSettings
 from backstay.handle import JobHandle
 from backstay.handlers.spec import HandlerSpec
@@ -84,23 +84,6 @@ class JobArgs(Generic[R_co]):
     options: JobOptions = NO_OPTIONS
 
 
-def inherited(options: JobOptions, app: Application) -> JobOptions:
-    """The options of a child of the job that runs here: tenant, correlation id and parent are that job's, if not given.
-
-    Only within one database, where there is such a job.
-    """
-    if not is_running_here() or (parent := running_here(app.url)) is None:
-        return options
-    return replace(
-        options,
-        parent=parent.job_id if options.parent is None else options.parent,
-        tenant=parent.tenant if options.tenant is None else options.tenant,
-        correlation_id=parent.correlation_id or str(parent.job_id)
-        if options.correlation_id is None
-        else options.correlation_id,
-    )
-
-
 class BoundHandler(Generic[P, R_co]):
     """A handler together with options for the jobs enqueued through it."""
 
@@ -124,34 +107,29 @@ class BoundHandler(Generic[P, R_co]):
 
         Raises InvalidArguments or InvalidPayload, and then nothing was stored.
         """
-        return await self._app._enqueuer.enqueue(
-            self.spec, self.spec.bind(args, kwargs), inherited(self._options, self._app)
-        )
+        return await self._app._enqueuer.enqueue(self.spec, self.spec.bind(args, kwargs), self._options)
 
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R_co]:
         """Do what `enqueue` does, blocking; raises SyncOnLoop where an event loop runs."""
-        return self._app._sync_enqueuer.enqueue(
-            self.spec, self.spec.bind(args, kwargs), inherited(self._options, self._app)
-        )
+        return self._app._sync_enqueuer.enqueue(self.spec, self.spec.bind(args, kwargs), self._options)
 
     async def enqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> list[JobHandle[R_co]]:
         """Store a job with these options for each mapping of arguments, all or none, as the handler's own does."""
         texts = self.spec.bind_many(list(calls))
         stored: list[JobHandle[R_co]] = await self._app._enqueuer.enqueue_each(
-            self.spec, texts, inherited(self._options, self._app)
+            self.spec, texts, self._options
         )
         return stored
 
     def enqueue_many_sync(self, calls: Iterable[Mapping[str, Any]]) -> list[JobHandle[R_co]]:
         """Do what `enqueue_many` does, blocking; raises SyncOnLoop where an event loop runs."""
-        options = inherited(self._options, self._app)
-        bound = [JobArgs[R_co](self.spec, text, options) for text in self.spec.bind_many(list(calls))]
+        bound = [JobArgs[R_co](self.spec, text, self._options) for text in self.spec.bind_many(list(calls))]
         stored: list[JobHandle[R_co]] = self._app._sync_enqueuer.enqueue_many(bound, tx=self._options.tx)
         return stored
 
     def args(self, *args: P.args, **kwargs: P.kwargs) -> JobArgs[R_co]:
         """Check these arguments now and keep them for enqueueing many jobs at once."""
-        return JobArgs(self.spec, self.spec.bind(args, kwargs), inherited(self._options, self._app))
+        return JobArgs(self.spec, self.spec.bind(args, kwargs), self._options)
 
 
 class Handler(Generic[P, R_co]):
@@ -229,7 +207,7 @@ class Handler(Generic[P, R_co]):
     def args(self, *args: P.args, **kwargs: P.kwargs) -> JobArgs[R_co]:
         """Check these arguments now and keep them for enqueueing many jobs at once."""
         # Not by way of the bound one: handing arguments on takes as long as half of the checks.
-        return JobArgs(self.spec, self.spec.bind(args, kwargs), inherited(NO_OPTIONS, self._app))
+        return JobArgs(self.spec, self.spec.bind(args, kwargs), NO_OPTIONS)
 
     def handle(self, job_id: UUID | str) -> JobHandle[R_co]:
         """A handle for a job of this kind that was enqueued before, perhaps by another program.

@@ -21,6 +21,10 @@ async def child(n: int) -> int:
     return n
 
 
+@elsewhere.job
+async def far(n: int) -> None: ...
+
+
 @app.job
 async def parent(ctx: Context, how: str) -> None:
     match how:
@@ -39,15 +43,37 @@ async def parent(ctx: Context, how: str) -> None:
             await parent.enqueue("one")
         case "keyed":
             await child.options(key="once").enqueue(1)
+        case "by name":
+            await app.jobs.enqueue_by_name("child", {"n": 1})
+        case "flow":
+            flow = app.flow("two")
+            flow.chain(child.args(1), child.args(2))
+            await flow.enqueue()
+        case "flow of another tenant":
+            flow = app.flow("two", tenant="umbrella")
+            flow.add_call(child.args(1))
+            flow.add(child, 2)
+            await flow.enqueue()
+        case "elsewhere":
+            await far.enqueue(1)
 
 
 @app.job
 def parent_in_thread(ctx: Context, how: str) -> None:
-    if how == "one":
-        child.enqueue_sync(1)
-    else:
-        with ctx.transaction():
+    match how:
+        case "one":
             child.enqueue_sync(1)
+        case "by name":
+            app.sync.jobs.enqueue_by_name("child", {"n": 1})
+        case "many":
+            app.sync.jobs.enqueue_many([child.args(1), child.args(2)])
+        case "flow":
+            flow = app.flow("one")
+            flow.add(child, 1)
+            flow.enqueue_sync()
+        case "transaction":
+            with ctx.transaction():
+                child.enqueue_sync(1)
 
 
 @app.batch_job(size=10)
@@ -68,7 +94,13 @@ def backstay(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         yield opened
 
 
-@pytest.mark.parametrize("how", ["one", "many", "args", "transaction"])
+@pytest.fixture
+def there(tmp_path: Path) -> Any:
+    with harness(elsewhere, f"sqlite:///{tmp_path}/elsewhere.db") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("how", ["one", "many", "args", "transaction", "by name", "flow"])
 async def test_a_child_has_tenant_correlation_and_parent_of_the_job_that_enqueues_it(
     backstay: Harness, how: str
 ) -> None:
@@ -81,13 +113,33 @@ async def test_a_child_has_tenant_correlation_and_parent_of_the_job_that_enqueue
         assert (found.tenant, found.correlation_id, found.parent_id) == ("acme", str(root.id), root.id)
 
 
-@pytest.mark.parametrize("how", ["one", "transaction"])
+@pytest.mark.parametrize("how", ["one", "transaction", "by name", "many", "flow"])
 async def test_a_child_of_a_handler_in_a_thread_has_them_too(backstay: Harness, how: str) -> None:
     root = await parent_in_thread.options(tenant="acme", correlation_id="order 7").enqueue(how)
     await backstay.drain()
 
-    [found] = await backstay.enqueued(child)
-    assert (found.tenant, found.correlation_id, found.parent_id) == ("acme", "order 7", root.id)
+    children = await backstay.enqueued(child)
+    assert children
+    for found in children:
+        assert (found.tenant, found.correlation_id, found.parent_id) == ("acme", "order 7", root.id)
+
+
+async def test_the_tenant_of_a_flow_wins_over_that_of_the_job_that_stores_it(backstay: Harness) -> None:
+    root = await parent.options(tenant="acme").enqueue("flow of another tenant")
+    await backstay.drain()
+
+    children = await backstay.enqueued(child)
+    assert [(found.tenant, found.parent_id) for found in children] == [("umbrella", root.id)] * 2
+
+
+async def test_a_job_of_another_database_has_nothing_of_the_job_that_stores_it(
+    backstay: Harness, there: Harness
+) -> None:
+    await parent.options(tenant="acme").enqueue("elsewhere")
+    await backstay.drain()
+
+    [found] = await there.enqueued(far)
+    assert (found.tenant, found.correlation_id, found.parent_id) == ("", None, None)
 
 
 async def test_a_grandchild_has_the_roots_id_for_its_correlation(backstay: Harness) -> None:

@@ -13,12 +13,13 @@ from backstay.client.arguments import who, why
 from backstay.client.enqueue.building import Builder
 from backstay.client.enqueue.caller_transaction import SyncEnqueuing
 from backstay.client.enqueue.enqueuer import Enqueuer
+from backstay.client.enqueue.inheriting import inherited
 from backstay.client.flow_building import Flow, FlowHandle
 from backstay.client.flow_specs import built_from
 from backstay.client.jobs import Jobs
 from backstay.client.retry_until_known import until_certain
 from backstay.client.sync_loop import SyncLoop
-from backstay.context import Context
+from backstay.context import Context, running_here
 from backstay.errors import FlowNotFound, InvalidFlow, WrongState
 from backstay.handlers.spec import HandlerSpec
 from backstay.model.flows import MOST_JOBS, DependencyRecord, FlowJob, FlowRecord, NewFlow
@@ -168,6 +169,9 @@ class App(Protocol):
     """Where the flows and jobs of the running loop are found."""
 
     @property
+    def url(self) -> str: ...
+
+    @property
     def flows(self) -> Flows: ...
 
     @property
@@ -184,6 +188,10 @@ class _Here:
     def _enqueuer(self) -> Enqueuer:
         return self.flows._enqueuer
 
+    @property
+    def url(self) -> str:
+        return self._enqueuer.home
+
 
 @dataclass(frozen=True, slots=True)
 class FlowKeeper:
@@ -199,7 +207,7 @@ class FlowKeeper:
 
     def build(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> NewJob:
         """One of its jobs."""
-        return self.builder.build(spec, args_text, options)
+        return self.builder.build(spec, args_text, inherited(options, self.app.url))
 
     async def store(self, flow: Flow, *, tx: object) -> FlowHandle:
         """Store it from a coroutine."""
@@ -227,7 +235,7 @@ def make_flow(
     loop: SyncLoop,
     name: str,
     *,
-    tenant: str = "",
+    tenant: str | None = None,
     within: Context | None = None,
 ) -> Flow:
     """An empty flow of an application; `within` a running job its jobs belong to that job's flow and tenant."""
@@ -236,4 +244,5 @@ def make_flow(
         return Flow(None, keeper, tenant=within.tenant, within=within)
     if not name.strip():
         raise InvalidFlow("a flow needs a name that tells people what it is about")
-    return Flow(name, keeper, tenant=tenant)
+    parent = running_here(app.url) if tenant is None else None
+    return Flow(name, keeper, tenant=tenant or (parent.tenant if parent else ""))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from backstay.attempt.transaction import is_open_here
+from backstay.client.enqueue.inheriting import all_inherited, inherited
 from backstay.client.sync_loop import SyncLoop
 from backstay.handle import JobHandle
 from backstay.handler import JobArgs
@@ -104,6 +105,9 @@ class App(Protocol):
     """Where the jobs of the running loop are found."""
 
     @property
+    def url(self) -> str: ...
+
+    @property
     def _enqueuer(self) -> Enqueuer: ...
 
 
@@ -116,6 +120,7 @@ class SyncEnqueuing:
 
     def enqueue(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> JobHandle[Any]:
         """Store one job."""
+        options = inherited(options, self.app.url)
         tx = self.transaction(options.tx, "enqueue_sync")
         if tx is None:
             return self.loop.run(
@@ -139,6 +144,7 @@ class SyncEnqueuing:
 
     def enqueue_many(self, calls: Sequence[JobArgs[Any]], *, tx: object = None) -> list[JobHandle[Any]]:
         """Store many jobs, all or none."""
+        calls = all_inherited(calls, self.app.url)
         tx = self.transaction(tx, "sync.jobs.enqueue_many")
         if tx is None:
             return self.loop.run(

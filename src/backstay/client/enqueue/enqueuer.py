@@ -21,6 +21,7 @@ from typing import Any
 from backstay.client.enqueue.building import Builder
 from backstay.client.enqueue.caller_transaction import Joinable, Joiner
 from backstay.client.enqueue.coalescer import Coalescer
+from backstay.client.enqueue.inheriting import all_inherited, inherited
 from backstay.client.enqueue.postponing import Postponing
 from backstay.client.promoted import PromotedFields
 from backstay.client.retry_until_known import until_certain
@@ -53,12 +54,14 @@ class Enqueuer:
     promoted: PromotedFields
     env: Env
     postponing: Postponing
+    home: str
     routes: set[tuple[str, str]] = field(default_factory=set)
 
     async def enqueue(
         self, spec: HandlerSpec, args_text: str, options: JobOptions = NO_OPTIONS
     ) -> JobHandle[Any]:
         """Store one job of a registered kind; committed when this returns, or with the caller's transaction."""
+        options = inherited(options, self.home)
         tx = await self._transaction(options.tx)
         if tx is None:
             return await self.enqueue_alone(spec, args_text, options)
@@ -93,7 +96,7 @@ class Enqueuer:
 
         Raises InvalidBatch that names every bad job (the first hundred), and then nothing was stored.
         """
-        tx = await self._transaction(tx)
+        tx, calls = await self._transaction(tx), all_inherited(calls, self.home)
         if tx is None:
             return await self.enqueue_many_alone(calls)
         ready = await self.to_join([call.spec for call in calls], self.build_all(calls))
@@ -104,6 +107,7 @@ class Enqueuer:
         self, spec: HandlerSpec, args_texts: Sequence[str], options: JobOptions = NO_OPTIONS
     ) -> list[JobHandle[Any]]:
         """Store a job of one registered kind for each of these arguments, all or none."""
+        options = inherited(options, self.home)
         tx = await self._transaction(options.tx)
         if tx is None and options is NO_OPTIONS and (alike := self.builder.build_alike(spec, args_texts)):
             return await self._enqueue_alike(spec, alike)

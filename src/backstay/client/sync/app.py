@@ -37,6 +37,8 @@ from backstay.client.workers import Workers
 class App(Protocol):
     """Where the asynchronous nouns of the running loop are found."""
 
+    url: str
+
     @property
     def jobs(self) -> Jobs: ...
 
