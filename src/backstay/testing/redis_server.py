@@ -114,6 +114,21 @@ class PrivateRedis:
             self._watchdog.communicate()
             self._watchdog = None
 
+    def stop(self) -> None:
+        """End it in order, so that it has written what it keeps; `run` starts it again."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+        self.kill()
+
+    def freeze(self) -> None:
+        """Have it answer nobody, with every connection open, until `thaw`."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Have it go on where it was."""
+        self._signal(signal.SIGCONT)
+
     def close(self) -> None:
         """End it and remove its folder; a process that was forked leaves both alone."""
         if os.getpid() != self._starter:
@@ -121,6 +136,10 @@ class PrivateRedis:
         atexit.unregister(self.close)
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
 
     def _options(self) -> list[str]:
         own = {"bind": "127.0.0.1", "port": str(self.port), "dir": str(self.folder), "daemonize": "no"}
