@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 import yaml
 from aeon_world import World
 
+from backstay_aeon.settings import Settings
 from backstay_aeon.store import people
+from backstay_aeon.worker import reads
 from backstay_parts.servers import PrivateRedis
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
@@ -123,6 +126,8 @@ def test_compose_files_hold_the_listed_values() -> None:
         "worker-data-import",
         "worker-reports",
         "worker-priority",
+        "migrate",
+        "serve",
     }
     limits = workers["services"]["worker-data-import"]["deploy"]["resources"]["limits"]
     assert limits == {"memory": "1G", "cpus": "2.0"}
@@ -136,6 +141,34 @@ def test_compose_files_hold_the_listed_values() -> None:
     defined = {*redis["services"], *workers["services"], "postgres-dev"}
     for service in {**redis["services"], **workers["services"]}.values():
         assert set(service.get("depends_on", {})) <= defined
+
+
+def test_every_container_can_read_and_write_what_the_others_do() -> None:
+    """AEO-036: one secret, one storage and one volume for all, owned by the user that the image runs as."""
+    found = yaml.safe_load((DEPLOY / "docker-compose.workers.yml").read_text())
+    image = (DEPLOY / "Dockerfile").read_text()
+    for name, service in found["services"].items():
+        environment = service["environment"]
+        assert environment["AEON_STORAGE"] == "${AEON_STORAGE:-folder:/data}", name
+        assert environment["AEON_SECRET"].startswith("${AEON_SECRET:?"), name
+        assert service["volumes"] == ["aeon-files:/data"], name
+        if name != "migrate":
+            assert service["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+    assert "install -d -o aeon -g aeon /data" in image.partition("USER aeon")[0]
+
+
+@pytest.mark.parametrize("name", ["general", "data-import", "reports", "priority"])
+def test_the_variables_of_each_container_are_understood(name: str) -> None:
+    """AEO-036, AEO-012: settings are read from the compose file as a worker would, and say which jobs it takes."""
+    found = yaml.safe_load((DEPLOY / "docker-compose.workers.yml").read_text())
+    given = found["services"][f"worker-{name}"]["environment"]
+    filled = {key: re.sub(r"\$\{\w+:[-?]([^}]*)\}", r"\1", value) for key, value in given.items()}
+    settings = Settings.from_environment(filled)
+    kinds, queues = reads(settings.worker)
+    assert (settings.worker.type, settings.worker.id) == (name, f"worker-{name}-1")
+    assert ("report_gen" in kinds) is (name != "data-import")
+    assert ("imports" in queues) is (name in ("general", "data-import"))
+    assert settings.worker.memory_limit_mb < int(given["CONTAINER_MEMORY_MB"])
 
 
 def test_redis_conf_is_really_loaded() -> None:
