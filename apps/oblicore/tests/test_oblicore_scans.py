@@ -17,6 +17,7 @@ from backstay_oblicore.readers import ruled_scans
 from backstay_oblicore.readers.documents import scan_page
 from backstay_parts.pdf import open_pdf
 from backstay_parts.scans import Damage, damaged
+from backstay_parts.words import Box, Word
 
 ISSUED = date(2026, 1, 5)
 
@@ -117,3 +118,15 @@ def test_scans_of_twelve_pages_are_read_nearly_without_fault(seed: int) -> None:
     assert score.found / score.expected >= 0.95, faults
     assert score.found / score.given >= 0.95, faults
     assert score.timed / score.expected >= 0.95, faults
+
+
+def test_words_in_a_frame_of_one_row_stay_in_the_running_text() -> None:
+    frame = ruled_scans.Band(100, 160, (50, 400, 800))
+    words = [
+        Word(text, Box(60 + 90 * n, 120, 140 + 90 * n, 140), 0.9, 1) for n, text in enumerate(("1.1", "The"))
+    ]
+
+    tables, outside = ruled_scans.sort_into_tables(words, [frame], page=1)
+
+    assert tables == []
+    assert [word.text for word in outside] == ["1.1", "The"]

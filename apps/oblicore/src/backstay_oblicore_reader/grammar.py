@@ -33,6 +33,9 @@ GRADES: tuple[tuple[re.Pattern[str], float], ...] = (
     (re.compile(r"\b(?:you\s+can\s?not|can\s+only|(?:is|are)\s+only\s+(?:authorised|permitted|allowed))\b", I), 0.84),
     (re.compile(r"^(?:do\s+not|never|send|keep|tell|give|submit|provide|notify|ensure|maintain|record|report|"
      r"check|inspect|install|carry\s+out|make|take|remove|use|return|pay)\s", I), 0.80),
+    (re.compile(r"^\W*(?:no|not\s+to)\s+\w", I), 0.74),
+    (re.compile(r"\b(?:(?:half-?)?yearly|annually|monthly|weekly|daily|every\s+(?:\w+\s+)?(?:years?|months?|weeks?|"
+     r"days?))\b", I), 0.70),
     (re.compile(r"\bshould\b|\bwill\b", I), 0.66),
 )  # fmt: skip
 EXPLAINS = re.compile(

@@ -112,18 +112,26 @@ def _tables(content: bytes, numbers: list[int]) -> dict[int, tuple[str, list[Tab
     found: dict[int, tuple[str, list[Table]]] = {}
     with pdfplumber.open(io.BytesIO(content), pages=numbers) as pdf:
         for page in pdf.pages:
-            grids = [
-                grid for grid in page.find_tables() if len(grid.rows) >= 2 and len(grid.rows[0].cells) >= 2
-            ]
+            # One row is a table, too: headings whose rows stand on the next page.
+            grids = [grid for grid in page.find_tables() if len(grid.rows[0].cells) >= 2]
             if not grids:
                 continue
-            outside = page
-            tables = []
-            for grid in grids:
-                tables.append(_table(page, grid))
-                outside = outside.outside_bbox(grid.bbox, strict=False)
-            found[page.page_number] = (outside.extract_text() or "", tables)
+            outside = page.filter(_Outside([grid.bbox for grid in grids]))
+            found[page.page_number] = (outside.extract_text() or "", [_table(page, grid) for grid in grids])
     return found
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """Tells characters outside of all tables by their middles: a line close above a table only touches it."""
+
+    boxes: list[tuple[float, float, float, float]]
+
+    def __call__(self, thing: dict[str, Any]) -> bool:
+        across, down = (thing["x0"] + thing["x1"]) / 2, (thing["top"] + thing["bottom"]) / 2
+        return not any(
+            left <= across <= right and top <= down <= bottom for left, top, right, bottom in self.boxes
+        )
 
 
 def _table(page: Any, grid: Any) -> Table:

@@ -104,18 +104,18 @@ def sort_into_tables(
     words: Sequence[Word], bands: Sequence[Band], *, page: int
 ) -> tuple[list[Table], list[Word]]:
     """Return the tables with their words in cells, and the words that stand in none."""
+    groups = _grouped(bands)
+    ruled = {n for group in groups for n in group}
     outside: list[Word] = []
     cells: dict[tuple[int, int], list[Word]] = defaultdict(list)
     for word in words:
-        found = next(
-            ((n, cell) for n, band in enumerate(bands) if (cell := band.cell_of(word)) is not None), None
-        )
+        found = next(((n, cell) for n in sorted(ruled) if (cell := bands[n].cell_of(word)) is not None), None)
         if found is None:
             outside.append(word)
         else:
             cells[found].append(word)
     tables = []
-    for group in _grouped(bands):
+    for group in groups:
         rows = tuple(
             tuple(_text(cells[n, column]) for column in range(len(bands[n].columns) - 1)) for n in group
         )

@@ -27,7 +27,8 @@ YEARLY_MONTH = re.compile(
     rf"\b(?:(?:each|every)\s+(?P<each>{_NAMED})|"
     rf"(?:by|at|before|on)\s+the\s+(?:end|last\s+day)\s+of\s+(?P<end>{_NAMED})|"
     rf"(?:in|during|by|before|in\s+the\s+course\s+of)\s+"
-    rf"(?:the\s+month\s+of\s+)?(?P<in>{_NAMED})\s+(?:in\s+|of\s+)?(?:each|every)\s+(?:calendar\s+)?year)",
+    rf"(?:the\s+month\s+of\s+)?(?P<in>{_NAMED})\s+(?:in\s+|of\s+)?(?:each|every)\s+(?:calendar\s+)?year|"
+    rf"(?:yearly|annually|(?:each|every)\s+year),?\s+in\s+(?P<then>{_NAMED}))",
     I,
 )
 DAY_OF_MONTHS = re.compile(
@@ -79,7 +80,7 @@ def yearly_dates(text: str) -> Iterator[Timing]:
         months = sorted({month_of(name) for name in re.findall(_NAMED, match["months"])})
         yield from _on([(month, _last_day(month)) for month in months], match[0])
     for match in YEARLY_MONTH.finditer(text):
-        month = month_of(match["each"] or match["end"] or match["in"])
+        month = month_of(match["each"] or match["end"] or match["in"] or match["then"])
         yield from _on([(month, _last_day(month))], match[0])
     for match in SEASON.finditer(text):
         yield from _on([SEASONS[match["season"].lower()]], match[0])

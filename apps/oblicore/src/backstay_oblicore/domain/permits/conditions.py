@@ -8,17 +8,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from backstay_oblicore.domain.due_rules import Always, DueRule, frequency_of
+from backstay_oblicore.domain.due_rules import (
+    AfterPeriod,
+    Always,
+    DueRule,
+    Every,
+    EveryHours,
+    OnDate,
+    OnDates,
+    frequency_of,
+)
 from backstay_oblicore.domain.permits import meaning, sentences, subjective
 from backstay_oblicore.domain.permits.pages import Page, running_lines
 from backstay_oblicore.domain.permits.rules import Match, Rule, match_rule
 from backstay_oblicore.domain.permits.segments import Segment, segment
-from backstay_oblicore.domain.permits.tables import TableDuty, duties_in, duties_in_lines
+from backstay_oblicore.domain.permits.tables import TableDuty, duties_in_lines, read_tables
 from backstay_oblicore.domain.permits.timing import read_timing
 from backstay_oblicore.domain.words import Category, ConditionType, Frequency
 
 IMPROVEMENT = re.compile(r"(?:I[CPR]|P[OCR])-?\d")
 IMPROVEMENT_ROW = Match("table-row", 0.93)
+LEAST_WORDS = 4  # of a sentence that orders something without a word of duty
 NOT_PART = re.compile(
     r"does\s+not\s+form\s+(?:a\s+)?part\s+of\s+(?:the|this|these)\s+(?:\w+\s+)?"
     r"(?:permit|consent|licence|rules|conditions|notice|registration)",
@@ -90,11 +100,13 @@ class Reading:
 def read_pages(pages: Sequence[Page], rules: Sequence[Rule]) -> Reading:
     """Read a document by the rules library; what no rule covers is left open, for a model or a person."""
     row_duties, lines = duties_in_lines(running_lines(pages))
-    segments = segment(lines)
+    in_tables = read_tables([table for page in pages for table in page.tables])
+    running = segment(lines)
+    segments = [*running, *in_tables.rest]
     conditions: list[Condition] = []
     filed: list[Sentence] = []
     unmatched: list[Segment] = []
-    outside = _outside_permit(segments)
+    outside = _outside_permit(running)
     for index, piece in enumerate(segments):
         read = _read_segment(piece, rules, is_outside=index in outside)
         filed += read.sentences
@@ -102,7 +114,7 @@ def read_pages(pages: Sequence[Page], rules: Sequence[Rule]) -> Reading:
             conditions.append(read.condition)
         elif read.is_unmatched:
             unmatched.append(piece)
-    duties = [*duties_in([table for page in pages for table in page.tables]), *row_duties]
+    duties = [*in_tables.duties, *row_duties]
     for duty in duties:
         condition = _from_table(duty)
         conditions.append(condition)
@@ -127,7 +139,7 @@ def _read_segment(piece: Segment, rules: Sequence[Rule], *, is_outside: bool) ->
     for sentence in sentences.split(piece.text):
         is_order = bool(IMPROVEMENT.match(piece.reference or "")) and _orders(sentence, piece.reference)
         is_order = is_order or (piece.reference is not None and sentences.is_command(sentence))
-        if not sentences.is_candidate(sentence) and not is_order:
+        if not (is_order or _must_be_accounted_for(sentence, piece)):
             continue
         rule_name = "outside the permit" if is_outside else meaning.definition_rule(sentence)
         if rule_name:
@@ -154,6 +166,20 @@ def _read_segment(piece: Segment, rules: Sequence[Rule], *, is_outside: bool) ->
         source=f"rule:{best.rule_id}",
     )
     return _SegmentReading(condition, filed, False)
+
+
+def _must_be_accounted_for(sentence: str, piece: Segment) -> bool:
+    """Say whether a sentence may bind: by its words, by what it stands under, or as a numbered rule without a verb."""
+    if piece.is_binding or sentences.MODAL.search(sentence) or sentences.has_limit(sentence):
+        return True
+    return piece.reference is not None and (sentences.is_bare_prohibition(sentence) or _comes_round(sentence))
+
+
+def _comes_round(sentence: str) -> bool:
+    """Say whether a numbered sentence names a date that comes back: "Fire extinguishers: a check every two years." """
+    if not sentence.endswith(".") or len(sentence.split()) < LEAST_WORDS:
+        return False
+    return isinstance(read_timing(sentence).rule, Every | OnDate | OnDates | AfterPeriod | EveryHours)
 
 
 def build_condition(
@@ -200,7 +226,7 @@ def _from_table(duty: TableDuty) -> Condition:
         reference=duty.reference,
         page=duty.page,
         heading="",
-        confidence=0.93,
+        confidence=duty.confidence,
         source="rule:table-row",
     )
     kinds = {"LIMIT": ConditionType.LIMIT, "IMPROVEMENT": ConditionType.IMPROVEMENT}

@@ -24,7 +24,7 @@ EVERY_NUMBER = re.compile(
     rf"(?P<n>{NUMBER})[\s-]+(?P<unit>{UNIT})",
     I,
 )
-NUMBER_LY = re.compile(rf"\b(?P<n>{NUMBER})[- ](?P<unit>yearly|monthly|weekly)\b", I)
+NUMBER_LY = re.compile(rf"\b(?P<n>{NUMBER})[- ](?P<unit>year|month|week)(?:ly|(?:ly)?\s+intervals?)\b", I)
 ORDINALS = {
     "other": 2, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "tenth": 10,
 }  # fmt: skip
@@ -43,7 +43,7 @@ WORDS: tuple[tuple[str, Offset], ...] = (
      r"bi-?annual(?:ly)?|semi-?annual(?:ly)?)\b", Offset(6, "months")),
     (r"\bbiennial(?:ly)?\b", Offset(2, "years")),
     (r"\b(?:annual(?:ly)?|yearly|once\s+(?:a|per|each|in\s+each|in\s+every|"
-     r"every)\s+(?:calendar\s+)?year|(?:each|every)\s+(?:calendar\s+)?year|per\s+annum|"
+     r"every)\s+(?:calendar\s+)?year|(?:each|every)\s+(?:(?:calendar|licence|permit|financial|operating|reporting)\s+)?year|per\s+annum|"
      r"once\s+per\s+annum)\b", Offset(1, "years")),
     (r"\b(?:quarterly|(?:each|every|per|a)\s+(?:calendar\s+)?quarter|once\s+(?:a|per|"
      r"each)\s+quarter)\b", Offset(3, "months")),
@@ -83,7 +83,7 @@ def _counted(text: str) -> Iterator[tuple[re.Match[str], Offset]]:
     for match in EVERY_NUMBER.finditer(text):
         yield match, Offset(number_of(match["n"]), unit_of(match["unit"]))
     for match in NUMBER_LY.finditer(text):
-        units: dict[str, Unit] = {"yearly": "years", "monthly": "months", "weekly": "weeks"}
+        units: dict[str, Unit] = {"year": "years", "month": "months", "week": "weeks"}
         yield match, Offset(number_of(match["n"]), units[match["unit"].lower()])
     for match in EVERY_ORDINAL.finditer(text):
         yield match, Offset(ORDINALS[match["n"].lower()], unit_of(match["unit"]))

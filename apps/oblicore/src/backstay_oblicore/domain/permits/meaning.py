@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from backstay_oblicore.domain.permits.sentences import MODAL, has_limit
+from backstay_oblicore.domain.permits.sentences import MODAL, has_limit, has_modal
 from backstay_oblicore.domain.words import Category, ConditionType
 
 I = re.IGNORECASE  # noqa: E741 - as everywhere in patterns
@@ -74,6 +74,11 @@ _DEFINING_VERB = re.compile(
     r"include|have\s+(?:the\s+same\s+)?effect))",
     I,
 )
+# What such a sentence says of the permit may hold words of duty ("until it must be returned"); a clause that
+# stands beside it with a word of duty of its own binds somebody.
+DUTY_OF_ITS_OWN = re.compile(
+    rf"(?:[;:,]|\b(?:and|but|or|so|provided|except|however)\b)[^.;]*?(?:{MODAL.pattern})", I
+)
 
 _CATEGORY_VERBS: tuple[tuple[Category, str], ...] = (
     (Category.RECORD_KEEPING, r"record(?:s|ed|ing)?|log(?:s|ged|book)?|retain(?:ed)?|keep|kept|"
@@ -89,13 +94,16 @@ _CATEGORY_VERBS: tuple[tuple[Category, str], ...] = (
 
 def definition_rule(sentence: str) -> str | None:
     """Name the rule by which a sentence binds nobody; none if another word of duty is left in it."""
+    if MODAL.search(sentence) and not has_modal(sentence) and not has_limit(sentence):
+        return "meaning"  # the word of duty stands between quotes
     for name, pattern in DEFINITIONS.items():
         match = pattern.search(sentence)
         if match is None:
             continue
         rest = sentence[: match.start()] + " " + sentence[match.end() :]
         rest = _DEFINING_VERB.sub(" ", rest)
-        if name in ("saving", "effect") or not MODAL.search(rest):
+        duty_left = DUTY_OF_ITS_OWN if name in ("saving", "effect") else MODAL
+        if not duty_left.search(rest):
             return None if has_limit(rest) else name
     return None
 

@@ -52,7 +52,10 @@ BUILT_IN: tuple[Rule, ...] = _rules(
     ("prohibition", rf"^\W*(?:subject\s+to[^,]{{1,80}},\s*)?(?:no|neither|"
      rf"there\s+{_MODAL}\s+be\s+no)\b[^.]{{0,160}}\b(?:{_MODAL}|may)\b|"
      rf"\bthere\s+{_MODAL}\s+be\s+no\b|^\W*(?:no|nothing|only)\b[^.;]{{0,200}}\b"
-     r"(?:may\s+be|(?:is|are)\s+(?:permitted|allowed|authorised))\b", 0.96, "no … shall"),
+     r"(?:may\s+be|(?:is|are)\s+(?:permitted|allowed|authorised))\b|"
+     r"\b(?:is|are)\s+(?:permitted|allowed|authorised)\b[^.;]{0,60}\bonly\b|"
+     r"\bonly\s+(?:[\w-]+\s+){1,4}may\b", 0.96, "no … shall"),
+    ("required", r"\b(?:is|are)\s+required\b(?!\s+(?:by|under|in)\b)", 0.91, "… is required"),
     ("limit-not-exceeded", rf"\b{_MODAL}\s+not\s+(?:at\s+any\s+time\s+)?(?:be\s+)?exceed|"
      rf"\blimits?\b[^.]{{0,120}}{_MODAL}\s+not\s+be\s+exceeded|{_MODAL}\s+(?:be|lie|"
      rf"remain)\s+(?:not\s+(?:more|less)|no\s+(?:more|less)|between|within)\b", 0.97, "a limit"),

@@ -20,7 +20,7 @@ NAMED = re.compile(rf"^{_WORD}(\d{{1,3}}[A-Z]?)\s*[-–:.]?\s+(.+)$", re.IGNOREC
 SPACED_INTEGER = re.compile(r"^(\d{1,2})\s+((?:[A-Z][a-z]|A\s).{15,})$")
 # A1.1, B2.3.4: a letter before the number, as Scottish licences have it.
 LETTER_DECIMAL = re.compile(
-    r"^(([A-Z]{1,2})(?:\.(?=\d)|(?=\d+\.\d))(\d{1,3}(?:\.\d{1,3}){0,4}))[.:)]?\s+(.+)$"
+    r"^(([A-Z]{1,3})(?:\.(?=\d)|\s?(?=\d+\.\d))(\d{1,3}(?:\.\d{1,3}){0,4}))[.:)]?\s+(.+)$"
 )
 CODED = re.compile(r"^(([A-Z]{1,2})\s?-?(\d{1,3})[a-z]?)[.:)]?\s+(?=[A-Z(\"])(.+)$")
 LOST_NUMBER = re.compile(r"^[.)]\s+([A-Z].*)$")  # recognition reads a column of single digits as a picture
@@ -50,6 +50,7 @@ class Segment:
     page: int
     parts: list[str] = field(default_factory=list)
     last_page: int = 0
+    is_binding: bool = False  # stands under a heading that binds, whatever its own words are
 
     @property
     def text(self) -> str:
@@ -71,6 +72,7 @@ class _Cutter:
         self._open: Segment | None = None
         self._heading = ""
         self._part = ""
+        self._titled: str | None = None  # the number of a heading whose text has none of its own
         self._last_number: tuple[int, ...] = ()
         self._last_code = ("", 0)
         self._last_lettered: tuple[str, tuple[int, ...]] = ("", ())
@@ -88,7 +90,8 @@ class _Cutter:
             self._open.last_page = line.page
         else:
             self._close()
-            self._open = Segment(None, self._heading, line.page, [line.text], line.page)
+            self._open = Segment(self._titled, self._heading, line.page, [line.text], line.page)
+            self._titled = None
 
     def finished(self) -> list[Segment]:
         self._close()
@@ -158,7 +161,8 @@ class _Cutter:
         if self._is_mid_sentence() or rest[:1].islower():
             return False
         if len(number) == 1:
-            is_near = len(self._last_number) == 1 and 0 < number[0] - self._last_number[0] <= LARGEST_GAP
+            is_level = len(self._last_number) == 1 or (bool(self._last_number) and _is_title(rest))
+            is_near = is_level and 0 < number[0] - self._last_number[0] <= LARGEST_GAP
             return number == (1,) or is_near
         return number > self._last_number
 
@@ -166,16 +170,17 @@ class _Cutter:
         self._close()
         self._last_number = number
         is_improvement = reference.rstrip("0123456789abc") in IMPROVEMENT_CODES
+        shown = f"{self._part} {reference}".strip() if reference[0].isdigit() else reference
+        self._titled = None
         if rest and _is_title(rest) and not is_improvement:
             self._heading = rest
-            self._open = None
+            self._titled = shown if "." in reference else None
             return
-        shown = f"{self._part} {reference}".strip() if reference[0].isdigit() else reference
         self._open = Segment(shown, self._heading, page, [rest] if rest else [], page)
 
     def _begin_heading(self, text: str) -> None:
         self._close()
-        self._open = None
+        self._titled = None
         self._heading = text
         if match := re.match(r"^(schedule|annex|appendix)\s+([\dA-Z]{1,3})\b", text, re.IGNORECASE):
             self._part = f"{match[1].title()} {match[2]}"

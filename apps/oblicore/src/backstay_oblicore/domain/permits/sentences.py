@@ -10,20 +10,36 @@ ABBREVIATIONS = re.compile(
     re.IGNORECASE,
 )
 BOUNDARY = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9\"'(\[])")
-MODAL = re.compile(
-    r"\b(?:shall|must|may\s+not|may\s+only|(?:is|are|be|was|were)\s+required\s+to|required\s+that|"
-    r"(?:is|are)\s+(?:only\s+|also\s+|then\s+|always\s+)?to\s+be|(?:is|are)\s+(?:not|never)\s+to|"
-    r"(?:operator|holder|person|company|trader|discharger|licensee|occupier|manager)s?\s+(?:is|are)\s+to|"
-    r"(?:has|have|having)\s+to|needs?\s+to|ought\s+to|should|"
-    r"(?:is|are)\s+(?:obliged|bound|liable)\s+to|undertakes?\s+to|agrees?\s+to|"
-    r"(?:is|are)\s+(?:\w+\s+)?(?:prohibited|forbidden|not\s+(?:permitted|allowed|authorised))|"
-    r"(?:is|are)\s+only\s+(?:authorised|permitted|allowed)|(?:you|operator|holder|licensee|occupier|company)s?\s+can(?:\s?not|\s+only)|"
-    r"(?:is|are)\s+responsible\s+for|will)\b|"
+_BINDS = r"(?:operator|holder|person|company|trader|discharger|licensee|occupier|manager)s?"
+# The words by which permits bind somebody, one way a line.
+WORDS_OF_DUTY = (
+    r"\b(?:shall|must|should|will)\b",
+    r"\bmay\s+(?:not|only)\b",
+    r"\bonly\s+(?:[\w-]+\s+){1,4}(?:may|can)\b",
+    r"\b(?:be|was|were)\s+required\s+to\b",
+    r"\b(?:is|are)\s+required\b(?!\s+(?:by|under|in)\b)",
+    r"\brequired\s+that\b",
+    r"\b(?:is|are)\s+(?:only\s+|also\s+|then\s+|always\s+)?to\s+be\b",
+    r"\b(?:is|are)\s+(?:not|never)\s+to\b",
+    rf"\b{_BINDS}\s+(?:is|are)\s+to\b",
+    r"\b(?:has|have|having)\s+to\b",
+    r"\b(?:needs?|ought)\s+to\b",
+    r"\b(?:is|are)\s+(?:obliged|bound|liable)\s+to\b",
+    r"\b(?:undertakes?|agrees?)\s+to\b",
+    r"\b(?:is|are)\s+responsible\s+for\b",
+)
+WORDS_OF_PROHIBITION = (
+    r"\b(?:is|are)\s+(?:\w+\s+)?(?:prohibited|forbidden|not\s+(?:permitted|allowed|authorised))\b",
+    r"\b(?:is|are)\s+only\s+(?:authorised|permitted|allowed)\b",
+    r"\b(?:is|are)\s+(?:authorised|permitted|allowed)\b[^.;]{0,60}\bonly\b",
+    r"\b(?:you|operator|holder|licensee|occupier|company)s?\s+can(?:\s?not|\s+only)\b",
     # A prohibition may do without a word of duty: "no … is permitted", "nothing but … may be discharged".
     r"(?:^|[.;:]\s+|\d\s+)(?:no|nothing|none|neither|only)\b[^.;]{0,200}?\b"
     r"(?:may|can|(?:is|are)\s+(?:permitted|allowed|acceptable|authorised))\b",
-    re.IGNORECASE,
 )
+MODAL = re.compile("|".join((*WORDS_OF_DUTY, *WORDS_OF_PROHIBITION)), re.IGNORECASE)
+# "No burning of waste.", "Not to be stacked above 3 m.": a verb of duty is understood.
+BARE_PROHIBITION = re.compile(r"^(?:no\s+(?!later|longer)\w|not\s+to\s+\w|never\s+\w)", re.IGNORECASE)
 STRONG_MODAL = re.compile(r"\b(?:shall|must)\b", re.IGNORECASE)
 QUANTITY = r"(?:\d[\d,. ]*|zero|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 LIMIT = re.compile(
@@ -62,7 +78,7 @@ def split(text: str) -> list[str]:
 
 def has_modal(sentence: str) -> bool:
     """Say whether a word of duty stands in the sentence."""
-    return bool(MODAL.search(sentence))
+    return bool(MODAL.search(_without_quoted_words(sentence)))
 
 
 def has_strong_modal(sentence: str) -> bool:
@@ -80,6 +96,11 @@ def is_candidate(sentence: str) -> bool:
     return has_modal(sentence) or has_limit(sentence)
 
 
+def is_bare_prohibition(sentence: str) -> bool:
+    """Say whether the sentence forbids without a verb of duty: "No burning of waste on the site." """
+    return bool(BARE_PROHIBITION.match(sentence.strip()))
+
+
 def is_imperative(sentence: str) -> bool:
     """Say whether the sentence orders something in the form of a command, as improvement tables do."""
     return bool(IMPERATIVE.match(sentence.strip()))
@@ -91,3 +112,8 @@ def is_command(sentence: str) -> bool:
     # "Report forms are in schedule 4" only looks like one.
     states = any(word.lower() in ("is", "are", "was", "were", "means", "has", "have") for word in words[1:4])
     return is_imperative(sentence) and len(words) >= 4 and sentence.endswith(".") and not states
+
+
+def _without_quoted_words(sentence: str) -> str:
+    """Leave out single words between quotes: a sentence about the word "must" uses none."""
+    return re.sub(r"\"\w+\"", '""', sentence)

@@ -33,13 +33,15 @@ _MILESTONE_NOUN = (
 MILESTONE = rf"(?:(?:full|final|initial|hot|cold|successful|permanent|definitive)\s+)?{_MILESTONE_NOUN}"
 QUANTITY_BEFORE = (
     r"(?:tonnes?|kg|kilograms?|m3|m³|litres?|cubic\s+met(?:re|er)s?|hours?|mg|(?<![A-Za-z0-9])\d[\d,.]*|%|per\s+cent|times|samples?|"
-    r"vehicles?|loads?|MWh|kWh|gallons?|runs?|minutes?)\s*\)?\s*(?:in\s+)?$"
+    r"vehicles?|loads?|MWh|kWh|gallons?|runs?|minutes?)\s*\)?\s*(?:of\s+\w+\s+)?(?:in\s+)?$"
 )
 EVENT_OPENING = (
     r"(?:\bin\s+the\s+event\b|(?:^|[.,;:]\s*|\band\s+)(?:if|where|when|whenever|upon|following|should)\b|"
     r"\bin\s+case\s+of\b|\bas\s+a\s+result\s+of\b|\bwhere\s+(?:any|a|the|there)\b|\bif\s+(?:any|a|"
     r"the|there|so)\b|"
-    r"\bon\s+(?:becoming\s+aware|request|receipt|detection|discovery)\b|\bany\s+(?:breach|incident|"
+    r"\bon\s+(?:becoming\s+aware|request|receipt|detection|discovery)\b|"
+    # What a thing is kept for is no event: "absorbent to contain any spillage".
+    r"(?<!contain\s)(?<!prevent\s)(?<!avoid\s)(?<!collect\s)\bany\s+(?:breach|incident|"
     r"spill|accident|failure|"
     r"malfunction|breakdown|exceedance|complaint|change)|\bin\s+response\s+to\b|"
     r"\bwhen\s+(?:requested|notified|required)\b|"
