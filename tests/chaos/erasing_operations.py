@@ -6,6 +6,7 @@ from typing import Any
 
 from backstay.model.job import JobId
 from backstay.model.policy.told_profile import ToldProfile
+from backstay.stores.contract.erasing import Erasure
 from backstay.testing.contract.support import DAY, Store
 from chaos.operations import Operation, nothing
 
@@ -36,7 +37,7 @@ async def resolved_job(store: Store) -> JobId:
 
 
 async def left_letter(store: Store) -> None:
-    await store.stores.erasing.remove([await resolved_job(store)])
+    await store.stores.erasing.remove([await resolved_job(store)], ERASURE)
     store.later(DAY)
 
 
@@ -45,14 +46,15 @@ async def told(store: Store) -> None:
 
 
 async def note(store: Store, _: Any) -> None:
-    await store.stores.erasing.note(tenant="", actor="ann", reason="asked", details={"jobs": 1})
+    await store.stores.erasing.note(ERASURE, jobs=1)
 
 
+ERASURE = Erasure(tenant="", actor="ann", reason="asked")
 LEFT = {"tenant": None, "kind": "report", "field": None, "value": None}
 
 ERASING = (
-    Operation("erasing.remove", ended_jobs, lambda s, jobs: s.stores.erasing.remove(jobs)),
-    Operation("erasing.remove_left", left_letter, lambda s, _: s.stores.erasing.remove_left(**LEFT)),
+    Operation("erasing.remove", ended_jobs, lambda s, jobs: s.stores.erasing.remove(jobs, ERASURE)),
+    Operation("erasing.remove_left", left_letter, lambda s, _: s.stores.erasing.remove_left(ERASURE, **LEFT)),
     Operation("erasing.note", nothing, note, is_repeated=False),
     Operation(
         "upkeep.forget_letters", left_letter, lambda s, _: s.stores.upkeep.forget_letters(keep=DAY / 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 from backstay import Backstay, Context, Hopeless, PromotedField, State
 from backstay.errors import Forbidden, InvalidPolicy, JobNotFound
 from backstay.model.records import AuditFilter
-from backstay.records import Erased, JobFilter
+from backstay.records import AuditEntry, Erased, JobFilter
 from backstay.testing import Harness, PrivatePostgres, harness
 
 numbers = itertools.count()
@@ -54,6 +55,11 @@ async def everything(clinic: Harness) -> str:
     return json.dumps([str(stored), str(letters), str(await app.audit.search(AuditFilter()))])
 
 
+async def erasures() -> list[AuditEntry]:
+    """The lines of the trail that tell of erasing."""
+    return [one for one in await app.audit.search(AuditFilter()) if one.action == "jobs.erased"]
+
+
 async def test_all_jobs_of_a_person_are_erased_whatever_state_they_are_in(clinic: Harness) -> None:
     ended = await scan.options(key="ada-1").enqueue("ada")
     dead = await scan.enqueue("ada", how="badly")
@@ -79,12 +85,36 @@ async def test_the_trail_tells_that_it_was_done_and_not_about_whom(clinic: Harne
 
     await app.jobs.erase(JobFilter(promoted={"patient": "ada lovelace"}), by="eve", reason="as asked")
 
-    [line] = [one for one in await app.audit.search(AuditFilter()) if one.action == "jobs.erased"]
+    [line] = await erasures()
     assert (line.actor, line.reason) == ("eve", "as asked")
     assert line.details is not None
     assert line.details["jobs"] == 1
     assert line.details["filter"]["promoted.patient"].startswith("hmac-sha256:")
     assert "lovelace" not in await everything(clinic)
+
+
+async def test_an_erasure_that_is_cut_short_has_told_of_all_that_is_gone(clinic: Harness) -> None:
+    await scan.enqueue_many([{"patient": "ada"}] * 450)
+
+    task = asyncio.create_task(
+        app.jobs.erase(JobFilter(promoted={"patient": "ada"}), by="eve", reason="she asked")
+    )
+    while not (lines := await erasures()) and not task.done():
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+
+    left = sum(one.jobs for one in await app.jobs.counts())
+    lines = await erasures()
+    assert lines
+    assert sum(line.details["jobs"] for line in lines if line.details) == 450 - left
+
+
+async def test_an_erasure_that_found_nothing_is_told_too(clinic: Harness) -> None:
+    await app.jobs.erase(JobFilter(tenant="north"), by="eve", reason="they asked")
+
+    [line] = await erasures()
+    assert (line.actor, line.tenant) == ("eve", "north")
 
 
 async def test_children_of_what_is_erased_are_decided_about(clinic: Harness) -> None:

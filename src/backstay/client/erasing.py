@@ -14,11 +14,14 @@ from backstay.model.job import Job
 from backstay.model.records import Erased, JobFilter
 from backstay.model.states import State
 from backstay.stores.contract import Stores
+from backstay.stores.contract.erasing import Erasure
 
 if TYPE_CHECKING:
     from backstay.client.jobs import Jobs
 
 PAGE = 200
+PATIENCE = "10m"
+"""How long a page is looked for: what is to go may be rare among very many others."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,13 @@ class Eraser:
     async def erase(self, filters: JobFilter, *, actor: str, reason: str) -> Erased:
         """Erase all jobs that fit; those that run are asked to stop, and go with the next call."""
         refuse_everything(filters)
+        erasure = Erasure(filters.tenant or "", actor, reason, await self._told(filters))
         done = Erased()
         cursor: str | None = None
         while True:
-            page = await self.jobs.search(filters, cursor=cursor, limit=PAGE)
+            page = await self.jobs.search(filters, cursor=cursor, limit=PAGE, timeout=PATIENCE)
             ended, running = await self._end(page.jobs, actor=actor, reason=reason)
-            jobs, letters = await self.stores.erasing.remove([job.id for job in ended])
+            jobs, letters = await self.stores.erasing.remove([job.id for job in ended], erasure)
             done = replace(
                 done,
                 jobs=done.jobs + jobs,
@@ -48,11 +52,9 @@ class Eraser:
             cursor = page.cursor
             if cursor is None:
                 break
-        done = replace(done, letters=done.letters + await self._letters_left(filters))
-        details = {"filter": await self._told(filters), **asdict(done)}
-        await self.stores.erasing.note(
-            tenant=filters.tenant or "", actor=actor, reason=reason, details=details
-        )
+        done = replace(done, letters=done.letters + await self._letters_left(filters, erasure))
+        if done.jobs == done.letters == 0:
+            await self.stores.erasing.note(erasure, **asdict(done))
         return done
 
     async def _end(self, jobs: Sequence[Job], *, actor: str, reason: str) -> tuple[list[Job], int]:
@@ -77,7 +79,7 @@ class Eraser:
             ended.append(job)
         return ended, running
 
-    async def _letters_left(self, filters: JobFilter) -> int:
+    async def _letters_left(self, filters: JobFilter, erasure: Erasure) -> int:
         """Remove letters of jobs that retention has removed before; what they know is tenant, kind and arguments."""
         known = {"tenant", "kind", "promoted"}
         asked = {name for name, value in asdict(filters).items() if value is not None}
@@ -86,6 +88,7 @@ class Eraser:
             return 0
         field, value = fields[0] if fields else (None, None)
         return await self.stores.erasing.remove_left(
+            erasure,
             tenant=filters.tenant,
             kind=filters.kind,
             field=field,

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from backstay.model.job import JobId
 
 
-class Erasing(Protocol):
-    """Removes jobs and what is known of them, whatever retention says."""
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """Who erases, why, and what was asked for, as the audit trail may keep it."""
 
-    async def remove(self, job_ids: Sequence[JobId]) -> tuple[int, int]:
+    tenant: str
+    actor: str
+    reason: str
+    filter: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Erasing(Protocol):
+    """Removes jobs and what is known of them, whatever retention says.
+
+    What is removed and its line in the audit trail are one transaction, so that nothing goes without a trace.
+    """
+
+    async def remove(self, job_ids: Sequence[JobId], erasure: Erasure) -> tuple[int, int]:
         """Remove those that have ended and are waited for by nobody; returns how many jobs and how many letters."""
         ...
 
     async def remove_left(
-        self, *, tenant: str | None, kind: str | None, field: str | None, value: str | None
+        self, erasure: Erasure, *, tenant: str | None, kind: str | None, field: str | None, value: str | None
     ) -> int:
         """Remove dead letters whose jobs are gone already; returns how many."""
         ...
 
-    async def note(self, *, tenant: str, actor: str, reason: str, details: Mapping[str, Any]) -> None:
-        """Write into the audit trail that it was done."""
+    async def note(self, erasure: Erasure, **counts: int) -> None:
+        """Write a line into the audit trail about an erasure."""
         ...
