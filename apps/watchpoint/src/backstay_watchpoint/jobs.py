@@ -13,6 +13,7 @@ from backstay_watchpoint.handlers import (
     check_canaries,
     collect_results,
     deliver_message,
+    note_undelivered,
     poll_data,
     publish_message,
     run_task,
@@ -61,7 +62,8 @@ class Jobs:
 def build(settings: Settings, *, clock: Callable[[], datetime] = system_clock) -> Jobs:
     """Register every kind and schedule; nothing is connected to yet."""
     platform = assemble(settings, clock=clock)
-    publish = publish_message.register(platform)
+    undelivered = note_undelivered.register(platform)
+    publish = publish_message.register(platform, on_failure=undelivered)
     canaries = check_canaries.register(platform, lambda: publisher)
     results = collect_results.register(platform, lambda: publisher)
     publisher: Publisher = JobPublisher(platform, publish=publish, canaries=canaries, results=results)
@@ -73,7 +75,7 @@ def build(settings: Settings, *, clock: Callable[[], datetime] = system_clock) -
         poll_data=poll_data.register(platform, multiplexer),
         publish_message=publish,
         check_canaries=canaries,
-        deliver_message=deliver_message.register(platform),
+        deliver_message=deliver_message.register(platform, on_failure=undelivered),
     )
     for task in platform.tasks:
         _schedule(jobs, task)

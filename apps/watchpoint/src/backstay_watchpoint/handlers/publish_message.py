@@ -9,16 +9,25 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay import Handler
+from backstay_watchpoint.handlers.patience import ATTEMPTS, BACKOFF
 from backstay_watchpoint.platform import Platform
 from backstay_watchpoint.services.work import OutgoingMessage, QueueName
 
 QUEUE = "publish"
 
 
-def register(platform: Platform) -> Handler[..., Any]:
-    """Register the handler; a queue that does not answer is tried again for days."""
+def register(platform: Platform, on_failure: Handler[..., Any]) -> Handler[..., Any]:
+    """Register the handler; a queue that does not answer is tried again for two days."""
 
-    @platform.app.job(kind="publish_message", queue=QUEUE, max_attempts=20, timeout="30s")
+    @platform.app.job(
+        kind="publish_message",
+        queue=QUEUE,
+        max_attempts=ATTEMPTS,
+        backoff=BACKOFF,
+        timeout="30s",
+        on_dead=on_failure,
+        on_cancelled=on_failure,
+    )
     async def publish_message(queue: str, body: dict[str, Any], dedupe_id: str) -> str:
         """Send one message; receivers know it by its deduplication id, should it come twice."""
         return await platform.queues.send(queue, body, dedupe_id)

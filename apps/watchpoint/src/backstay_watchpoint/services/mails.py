@@ -33,6 +33,8 @@ from backstay_watchpoint.store.tables import (
 
 DAY = timedelta(days=1)
 OPERATORS = "operators"
+ON_THE_WAY = ("pending", "retrying")
+"""A delivery that has a message or a mail under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ async def note_sent(transaction: AsyncConnection, envelope: Envelope, message_id
 
 
 async def set_delivery(transaction: AsyncConnection, envelope: Envelope, status: str, now: datetime) -> None:
-    """Write what became of a notification's delivery."""
+    """Write what an attempt to send a notification came to."""
     if envelope.delivery_id is not None:
         await transaction.execute(
             update(notification_deliveries)
@@ -96,6 +98,22 @@ async def set_delivery(transaction: AsyncConnection, envelope: Envelope, status:
                 sent_at=now if status == "sent" else None,
             )
         )
+
+
+async def settle(transaction: AsyncConnection, delivery_id: str, status: str) -> None:
+    """End a delivery that nothing was sent for; one that has ended already stays as it is."""
+    await transaction.execute(
+        update(notification_deliveries)
+        .where(notification_deliveries.c.id == delivery_id)
+        .where(notification_deliveries.c.status.in_(ON_THE_WAY))
+        .values(status=status)
+    )
+
+
+def delivery_of(body: Mapping[str, Any]) -> str | None:
+    """Return the delivery that a message is about; None for digests, summaries, alerts and what cannot be read."""
+    found = body.get("delivery_id")
+    return found if isinstance(found, str) else None
 
 
 async def _recipient(transaction: AsyncConnection, organization_id: str) -> Any:
