@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from backstay.model.figures import Ended, Period, Tallied
+from backstay.model.figures import Measure, Period, Tallied
 from backstay.testing.contract.support import DAY, Store
 from chaos.operations import Operation, nothing
 
 COUNTED = [
-    Tallied(queue="default", kind="report", ended=ended, bucket=2, jobs=3, run_ms=7)
-    for ended in (Ended.COMPLETED, Ended.FAILED)
+    Tallied(queue="default", kind="report", measure=measure, bucket=2, jobs=3, took_ms=7)
+    for measure in (Measure.COMPLETED, Measure.FAILED)
 ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from backstay import Backstay
+from backstay.errors import Forbidden
 from backstay.records import Depth
 from backstay.testing import Harness, harness
 
@@ -44,12 +45,27 @@ async def test_every_attempt_of_a_worker_is_counted_by_kind_and_minute(backstay:
 
     kinds = {each.kind: each.figures for each in await app.metrics.by_kind("1h")}
     assert (kinds["send"].completed, kinds["send"].failed, kinds["send"].crashed) == (2, 1, 0)
+    assert (kinds["send"].dead, kinds["count"].dead) == (1, 0)
+    assert all(one.wait_p95_ms is not None for one in kinds.values())
     assert kinds["count"].success_rate == 1
     assert kinds["count"].average_ms is not None
     [minute] = await app.metrics.over_time("1h", kind="send")
     assert (minute.figures.completed, minute.at.second) == (2, 0)
     [hour] = await app.metrics.over_time("1d", period="hour")
     assert (hour.figures.ended, hour.at.minute) == (4, 0)
+    [week] = await app.metrics.over_time("7d", period="week")
+    assert (week.figures.ended, week.at.weekday()) == (4, 0)
+
+
+async def test_a_job_has_waited_since_it_was_due(backstay: Harness) -> None:
+    await send.enqueue(to="ada")
+    await backstay.travel("90s")
+
+    await app.worker(until_empty=True).run()
+
+    [one] = await app.metrics.by_kind("1h")
+    assert one.figures.wait_average_ms is not None
+    assert 90_000 <= one.figures.wait_average_ms < 150_000
 
 
 async def test_depths_show_what_waits_and_what_is_dead(backstay: Harness) -> None:
@@ -64,6 +80,16 @@ async def test_depths_show_what_waits_and_what_is_dead(backstay: Harness) -> Non
     assert (ready.state, ready.kind, ready.jobs) == ("available", "send", 1)
     assert ready.oldest_for is not None
     assert set(others) == {Depth("dead", "mail", "send", 1), Depth("scheduled", "mail", "count", 1)}
+
+
+async def test_a_tenant_sees_how_deep_its_own_queues_are(backstay: Harness) -> None:
+    await send.options(tenant="red").enqueue(to="ada")
+    await send.options(tenant="blue").enqueue_many([{"to": "ada"}] * 2)
+    red = app.acting_as("ann", tenant="red", rights={"metrics.read"})
+
+    assert [(one.kind, one.jobs) for one in await red.metrics.depths()] == [("send", 1)]
+    with pytest.raises(Forbidden):
+        await red.metrics.counters()
 
 
 async def test_only_who_acts_for_all_tenants_sees_figures(backstay: Harness) -> None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backstay.model.figures import (
-    Ended,
     Figures,
+    Measure,
+    Period,
     Tallied,
     TalliedAt,
     bucket_of,
@@ -23,12 +24,16 @@ from backstay.model.figures import (
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-def tallied(ended: Ended = Ended.COMPLETED, *, jobs: int = 1, ms: int = 5, kind: str = "send") -> Tallied:
-    return Tallied(queue="mail", kind=kind, ended=ended, bucket=bucket_of(ms), jobs=jobs, run_ms=jobs * ms)
+def tallied(
+    measure: Measure = Measure.COMPLETED, *, jobs: int = 1, ms: int = 5, kind: str = "send"
+) -> Tallied:
+    return Tallied(
+        queue="mail", kind=kind, measure=measure, bucket=bucket_of(ms), jobs=jobs, took_ms=jobs * ms
+    )
 
 
 def test_attempts_are_added_up_by_how_they_ended() -> None:
-    found = figures_of([tallied(jobs=6), tallied(Ended.FAILED, jobs=1, ms=40), tallied(Ended.CRASHED)])
+    found = figures_of([tallied(jobs=6), tallied(Measure.FAILED, jobs=1, ms=40), tallied(Measure.CRASHED)])
 
     assert (found.completed, found.failed, found.crashed, found.ended) == (6, 1, 1, 8)
     assert found.success_rate == 0.75
@@ -41,7 +46,7 @@ def test_without_attempts_there_are_no_rates() -> None:
 
 
 def test_a_crash_says_nothing_about_durations() -> None:
-    found = figures_of([tallied(Ended.CRASHED, jobs=5, ms=0)])
+    found = figures_of([tallied(Measure.CRASHED, jobs=5, ms=0)])
 
     assert (found.average_ms, found.p50_ms) == (None, None)
 
@@ -69,10 +74,46 @@ def test_figures_are_grouped_by_time_and_by_kind() -> None:
         TalliedAt(NOON, tallied(kind="b", jobs=2)),
     ]
 
-    assert [(one.at, one.figures.completed) for one in by_time(found)] == [(NOON, 3), (later, 1)]
+    assert [(one.at, one.figures.completed) for one in by_time(found, Period.MINUTE)] == [
+        (NOON, 3),
+        (later, 1),
+    ]
     assert [(one.kind, one.figures.completed) for one in by_kind(found)] == [("a", 1), ("b", 3)]
 
 
 @pytest.mark.parametrize(("ms", "bucket"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
 def test_buckets_double(ms: int, bucket: int) -> None:
     assert bucket_of(ms) == bucket
+
+
+def test_waits_and_deaths_are_told_beside_the_ends_of_attempts() -> None:
+    waits = [tallied(Measure.WAITED, jobs=3, ms=40), tallied(Measure.WAITED, jobs=1, ms=0)]
+
+    found = figures_of([tallied(Measure.FAILED, jobs=4), tallied(Measure.DEAD, jobs=2, ms=0), *waits])
+
+    assert (found.failed, found.dead, found.ended) == (4, 2, 4)
+    assert (found.average_ms, found.wait_average_ms) == (5, 30)
+    assert found.wait_p95_ms is not None
+    assert 32 <= found.wait_p95_ms <= 64
+
+
+@pytest.mark.parametrize(
+    ("period", "begin"),
+    [
+        (Period.MINUTE, datetime(2026, 5, 7, 12, 34, tzinfo=UTC)),
+        (Period.HOUR, datetime(2026, 5, 7, 12, tzinfo=UTC)),
+        (Period.DAY, datetime(2026, 5, 7, tzinfo=UTC)),
+        (Period.WEEK, datetime(2026, 5, 4, tzinfo=UTC)),
+    ],
+)
+def test_periods_begin_where_they_do_on_a_calendar(period: Period, begin: datetime) -> None:
+    assert period.begin(datetime(2026, 5, 7, 12, 34, 56, 789, tzinfo=UTC)) == begin
+    assert period.begin(begin) == begin
+
+
+def test_days_are_added_up_from_hours() -> None:
+    found = [TalliedAt(NOON, tallied()), TalliedAt(NOON + timedelta(hours=3), tallied(jobs=2))]
+
+    [day] = by_time(found, Period.DAY)
+
+    assert (day.at.hour, day.figures.completed) == (0, 3)

@@ -32,12 +32,13 @@ class Metrics:
         queue: str | None = None,
         kind: str | None = None,
     ) -> list[FiguresAt]:
-        """Return what ended in each minute or hour of the last while, the oldest first; empty ones are left out.
+        """Return what ended in each minute, hour, day or week of the last while, the oldest first, without empty ones.
 
-        Minutes are kept for two days, hours for 400. A worker adds what it has counted every five seconds; what one
-        had counted when it was killed is missing.
+        Days and weeks are those of UTC. Minutes are kept for two days, hours for 400. A worker adds what it has counted
+        every five seconds; what one had counted when it was killed is missing.
         """
-        return by_time(await self._read(last, until, Period(period), queue, kind))
+        wanted = Period(period)
+        return by_time(await self._read(last, until, wanted.kept, queue, kind), wanted)
 
     async def by_kind(
         self,
@@ -48,7 +49,7 @@ class Metrics:
         queue: str | None = None,
     ) -> list[KindFigures]:
         """Return the same for each queue and kind over the whole while, in the order of their names."""
-        return by_kind(await self._read(last, until, Period(period), queue, None))
+        return by_kind(await self._read(last, until, Period(period).kept, queue, None))
 
     async def count(self, name: str, number: int = 1) -> int:
         """Add to a counter of your own, such as `invoices_sent`; returns what all processes together have come to.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -18,6 +18,7 @@ from backstay.model.records import WorkerRecord
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OF_KIND = ("queue", "kind")
+QUANTILES = ("0.5", "0.95", "0.99")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class Facts(Collector):
     kinds: Sequence[KindFigures]
     workers: Sequence[WorkerRecord]
     health: HealthReport
+    counters: Mapping[str, int]
 
     def collect(self) -> Iterator[Metric]:
         """Yield every family of metrics."""
@@ -35,6 +37,7 @@ class Facts(Collector):
         yield from self._attempts()
         yield from self._workers()
         yield from self._health()
+        yield from self._counters()
 
     def _waiting(self) -> Iterator[Metric]:
         jobs = GaugeMetricFamily(
@@ -56,14 +59,18 @@ class Facts(Collector):
         took = GaugeMetricFamily(
             "backstay_attempt_seconds_last_hour", "How long they took.", labels=(*OF_KIND, "quantile")
         )
+        waited = GaugeMetricFamily(
+            "backstay_wait_seconds_last_hour",
+            "From when they were due to when they began.",
+            labels=(*OF_KIND, "quantile"),
+        )
         for one in self.kinds:
             figures, labels = one.figures, [one.queue, one.kind]
-            for name in ("completed", "failed", "crashed"):
+            for name in ("completed", "failed", "crashed", "dead"):
                 ended.add_metric([*labels, name], getattr(figures, name))
-            for share, value in (("0.5", figures.p50_ms), ("0.95", figures.p95_ms), ("0.99", figures.p99_ms)):
-                if value is not None:
-                    took.add_metric([*labels, share], value / 1000)
-        yield from (ended, took)
+            _add_quantiles(took, labels, (figures.p50_ms, figures.p95_ms, figures.p99_ms))
+            _add_quantiles(waited, labels, (figures.wait_p50_ms, figures.wait_p95_ms, figures.wait_p99_ms))
+        yield from (ended, took, waited)
 
     def _workers(self) -> Iterator[Metric]:
         workers = GaugeMetricFamily("backstay_workers", "Worker processes by state.", labels=("state",))
@@ -86,6 +93,22 @@ class Facts(Collector):
         dead.add_metric([], self.health.unresolved_dead_letters)
         yield from (status, stale, dead)
 
+    def _counters(self) -> Iterator[Metric]:
+        counted = CounterMetricFamily(
+            "backstay_counter", "What the application counts itself.", labels=("name",)
+        )
+        for name, total in sorted(self.counters.items()):
+            counted.add_metric([name], total)
+        yield counted
+
+
+def _add_quantiles(
+    family: GaugeMetricFamily, labels: Sequence[str], milliseconds: Sequence[float | None]
+) -> None:
+    for share, value in zip(QUANTILES, milliseconds, strict=True):
+        if value is not None:
+            family.add_metric([*labels, share], value / 1000)
+
 
 async def exposition(client: Acting) -> bytes:
     """Everything countable, as text."""
@@ -94,6 +117,7 @@ async def exposition(client: Acting) -> bytes:
         kinds=await client.metrics.by_kind(),
         workers=await client.workers.all(limit=1000),
         health=await client.health.check(),
+        counters=await client.metrics.counters(),
     )
     registry = CollectorRegistry(auto_describe=False)
     registry.register(facts)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from backstay.errors import StoreError
 from backstay.model.events import Emit
-from backstay.model.figures import Ended, Tallied
+from backstay.model.figures import Measure, Tallied, counted
 from backstay.model.job import Claim
 from backstay.stores.contract import FigureCounts
 
@@ -16,22 +16,19 @@ class FigureWriter:
 
     def __init__(self, store: FigureCounts, take: Callable[[], list[Tallied]], *, emit: Emit) -> None:
         self._store, self._take, self._emit = store, take, emit
-        self._crashed: list[Tallied] = []
+        self._found: list[Tallied] = []
 
-    def note_crashes(self, claims: Iterable[Claim]) -> None:
-        """Count attempts whose worker is gone."""
-        self._crashed += [
-            Tallied(queue=claim.queue, kind=claim.kind, ended=Ended.CRASHED, bucket=0, jobs=1, run_ms=0)
-            for claim in claims
-        ]
+    def note(self, measure: Measure, claims: Iterable[Claim]) -> None:
+        """Count attempts whose worker is gone: that they crashed, or that they left their jobs dead."""
+        self._found += [counted(measure, claim) for claim in claims]
 
     async def write(self) -> None:
         """Add up what was counted since the last time, if anything was."""
-        crashed, self._crashed = self._crashed, []
-        counted = [*self._take(), *crashed]
-        if not counted:
+        found, self._found = self._found, []
+        tallied = [*self._take(), *found]
+        if not tallied:
             return
         try:
-            await self._store.add(counted)
+            await self._store.add(tallied)
         except StoreError as error:
             self._emit("store.failed", doing="add figures", error=str(error))

@@ -13,6 +13,7 @@ from backstay.client.decider import StoredDecider
 from backstay.maintenance.figure_writer import FigureWriter
 from backstay.model.classify import ErrorClass
 from backstay.model.events import Emit
+from backstay.model.figures import Measure
 from backstay.model.outcome import Crashed, ErrorInfo, Fail, Outcome, Snoozed
 from backstay.model.records import MaintenanceLook, Seized
 from backstay.model.states import State
@@ -147,7 +148,8 @@ class Rescuer:
         """Decide about claims that were taken over, and tell who waits for them."""
         settlements = [(one.claim, await self._decider.decide(one.claim, _outcome(one))) for one in seized]
         settled = await self._claims.settle(settlements)
-        self._figures.note_crashes(one.claim for one in seized if one.ran_out)
+        self._figures.note(Measure.CRASHED, (one.claim for one in seized if one.ran_out))
+        self._figures.note(Measure.DEAD, (claim for claim, end in settlements if end.state is State.DEAD))
         hints = {done_hint(job_id) for job_id in settled.awaited} | freed_hints(settled.freed)
         for claim, settlement in settlements:
             self._emit(

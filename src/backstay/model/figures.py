@@ -12,32 +12,62 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from backstay.model.job import Claim
 
-class Ended(StrEnum):
-    """How an attempt ended, as far as figures are concerned."""
+
+class Measure(StrEnum):
+    """What is counted: how attempts ended, how many of them left their job dead, and how long all had waited."""
 
     COMPLETED = "completed"
     FAILED = "failed"
     CRASHED = "crashed"
+    DEAD = "dead"
+    WAITED = "waited"
+
+
+RAN = (Measure.COMPLETED, Measure.FAILED)
+"""The ends of attempts whose length is known."""
 
 
 class Period(StrEnum):
-    """What figures are added up by: minutes are kept for two days, hours for a year."""
+    """What figures are added up by: minutes are kept for two days, hours for a year; they make days and weeks."""
 
     MINUTE = "minute"
     HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+
+    @property
+    def kept(self) -> Period:
+        """The period that the database keeps, of which this one is made."""
+        return Period.MINUTE if self is Period.MINUTE else Period.HOUR
+
+    def begin(self, at: datetime) -> datetime:
+        """The moment when the period that holds this one began, in UTC; weeks begin on Monday."""
+        match self:
+            case Period.MINUTE:
+                return at.replace(second=0, microsecond=0)
+            case Period.HOUR:
+                return at.replace(minute=0, second=0, microsecond=0)
+            case Period.DAY | Period.WEEK:
+                days = at.weekday() if self is Period.WEEK else 0
+                return at.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
+
+
+KEPT = (Period.MINUTE, Period.HOUR)
+"""What the database keeps figures by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tallied:
-    """Attempts that are alike: of one queue and kind, ended in one way, that took about as long."""
+    """Attempts that are alike: of one queue and kind, measured in one way, that took or had waited about as long."""
 
     queue: str
     kind: str
-    ended: Ended
+    measure: Measure
     bucket: int
     jobs: int
-    run_ms: int
+    took_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +80,25 @@ class TalliedAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What happened in one minute or hour, or to one kind: attempts by how they ended, and how long they took.
+    """What happened in one period, or to one kind: attempts by how they ended, and how long they took.
 
-    Durations are those of completed and failed attempts. The percentiles are estimates from buckets that double in
-    size; None where nothing was measured.
+    Durations are those of completed and failed attempts; the wait is from when a job was due to when such an attempt
+    began. The percentiles are estimates from buckets that double in size; None where nothing was measured.
     """
 
     completed: int = 0
     failed: int = 0
     crashed: int = 0
+    dead: int = 0
+    """How many of these attempts left their job dead."""
     average_ms: float | None = None
     p50_ms: float | None = None
     p95_ms: float | None = None
     p99_ms: float | None = None
+    wait_average_ms: float | None = None
+    wait_p50_ms: float | None = None
+    wait_p95_ms: float | None = None
+    wait_p99_ms: float | None = None
 
     @property
     def ended(self) -> int:
@@ -77,7 +113,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class FiguresAt:
-    """The figures of the minute or hour that begins at `at`."""
+    """The figures of the minute, hour, day or week that begins at `at`."""
 
     at: datetime
     figures: Figures
@@ -107,6 +143,11 @@ class Depth:
     is_capped: bool = False
 
 
+def counted(measure: Measure, claim: Claim) -> Tallied:
+    """One attempt of which nothing is known but that it came to this."""
+    return Tallied(queue=claim.queue, kind=claim.kind, measure=measure, bucket=0, jobs=1, took_ms=0)
+
+
 def bucket_of(milliseconds: int) -> int:
     """Return the bucket of a duration: 0 for none, n for 2^(n-1) ms up to 2^n ms."""
     return milliseconds.bit_length()
@@ -114,24 +155,45 @@ def bucket_of(milliseconds: int) -> int:
 
 def figures_of(tallied: Iterable[Tallied]) -> Figures:
     """Add up attempts."""
-    ended: Counter[Ended] = Counter()
-    buckets: Counter[int] = Counter()
-    run_ms = 0
+    jobs: Counter[Measure] = Counter()
+    ran, waited = _Lengths(), _Lengths()
     for each in tallied:
-        ended[each.ended] += each.jobs
-        if each.ended is not Ended.CRASHED:
-            buckets[each.bucket] += each.jobs
-            run_ms += each.run_ms
-    measured = buckets.total()
+        jobs[each.measure] += each.jobs
+        if each.measure in RAN:
+            ran.add(each)
+        elif each.measure is Measure.WAITED:
+            waited.add(each)
     return Figures(
-        completed=ended[Ended.COMPLETED],
-        failed=ended[Ended.FAILED],
-        crashed=ended[Ended.CRASHED],
-        average_ms=run_ms / measured if measured else None,
-        p50_ms=percentile(buckets, 0.50),
-        p95_ms=percentile(buckets, 0.95),
-        p99_ms=percentile(buckets, 0.99),
+        completed=jobs[Measure.COMPLETED],
+        failed=jobs[Measure.FAILED],
+        crashed=jobs[Measure.CRASHED],
+        dead=jobs[Measure.DEAD],
+        average_ms=ran.average,
+        p50_ms=percentile(ran.buckets, 0.50),
+        p95_ms=percentile(ran.buckets, 0.95),
+        p99_ms=percentile(ran.buckets, 0.99),
+        wait_average_ms=waited.average,
+        wait_p50_ms=percentile(waited.buckets, 0.50),
+        wait_p95_ms=percentile(waited.buckets, 0.95),
+        wait_p99_ms=percentile(waited.buckets, 0.99),
     )
+
+
+class _Lengths:
+    """How long something took, added up."""
+
+    def __init__(self) -> None:
+        self.buckets: Counter[int] = Counter()
+        self._total_ms = 0
+
+    def add(self, tallied: Tallied) -> None:
+        self.buckets[tallied.bucket] += tallied.jobs
+        self._total_ms += tallied.took_ms
+
+    @property
+    def average(self) -> float | None:
+        measured = self.buckets.total()
+        return self._total_ms / measured if measured else None
 
 
 def percentile(buckets: Mapping[int, int], share: float) -> float | None:
@@ -152,11 +214,11 @@ def _bounds(bucket: int) -> tuple[int, int]:
     return (0, 0) if bucket == 0 else (1 << (bucket - 1), 1 << bucket)
 
 
-def by_time(found: Iterable[TalliedAt]) -> list[FiguresAt]:
-    """Add up what ended in the same minute or hour, the oldest first."""
+def by_time(found: Iterable[TalliedAt], period: Period) -> list[FiguresAt]:
+    """Add up what ended in the same minute, hour, day or week, the oldest first."""
     groups: defaultdict[datetime, list[Tallied]] = defaultdict(list)
     for each in found:
-        groups[each.at].append(each.tallied)
+        groups[period.begin(each.at)].append(each.tallied)
     return [FiguresAt(at, figures_of(groups[at])) for at in sorted(groups)]
 
 

@@ -136,6 +136,8 @@ class Claim(NamedTuple):
     tags: str | None = None
     metadata: str | None = None
     """These as JSON texts, because hardly any handler looks at them; who takes a job over does not know them."""
+    waited_ms: int = 0
+    """How long it had been due when it was claimed, by the database's clock; who takes a job over does not know it."""
 
     @property
     def turn(self) -> datetime | None:

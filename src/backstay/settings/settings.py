@@ -330,8 +330,8 @@ _OWN: tuple[Setting, ...] = (
         name="alert_thresholds",
         read=_thresholds,
         default={},
-        about="above which numbers alert rules hold, as in dlq_accumulation=10,slow_jobs=5000; the usual ones for rules "
-        "that are not named",
+        about="above which numbers alert rules hold, as in dlq_accumulation=10,slow_jobs=5000; for rules that are "
+        "not named the usual ones",
     ),
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from backstay.model.figures import Depth, Ended, Period, Tallied, TalliedAt
+from backstay.model.figures import KEPT, Depth, Measure, Period, Tallied, TalliedAt
 from backstay.stores import rows
 from backstay.stores.database.interface import Lane, Row
 
@@ -23,9 +23,9 @@ class FigureStore:
         # same moment cannot wait for each other.
         sums: defaultdict[tuple[str, str, str, int], list[int]] = defaultdict(lambda: [0, 0])
         for one in tallied:
-            kept = sums[one.queue, one.kind, one.ended.value, one.bucket]
+            kept = sums[one.queue, one.kind, one.measure.value, one.bucket]
             kept[0] += one.jobs
-            kept[1] += one.run_ms
+            kept[1] += one.took_ms
         await self.lane.fetch_each(
             "figures/add",
             [
@@ -33,13 +33,13 @@ class FigureStore:
                     "period": period.value,
                     "queue": queue,
                     "kind": kind,
-                    "ended": ended,
+                    "measure": measure,
                     "bucket": bucket,
                     "jobs": jobs,
-                    "run_ms": run_ms,
+                    "took_ms": took_ms,
                 }
-                for period in Period
-                for (queue, kind, ended, bucket), (jobs, run_ms) in sorted(sums.items())
+                for period in KEPT
+                for (queue, kind, measure, bucket), (jobs, took_ms) in sorted(sums.items())
             ],
         )
 
@@ -83,9 +83,9 @@ def _tallied(row: Row) -> TalliedAt:
     tallied = Tallied(
         queue=row["queue"],
         kind=row["kind"],
-        ended=Ended(row["ended"]),
+        measure=Measure(row["measure"]),
         bucket=row["bucket"],
         jobs=row["jobs"],
-        run_ms=row["run_ms"],
+        took_ms=row["took_ms"],
     )
     return TalliedAt(rows.moment(row["at"]), tallied)

@@ -10,6 +10,7 @@ from backstay.client.decider import Decider
 from backstay.errors import StoreBusy, StoreError, StoreUnavailable
 from backstay.model.classify import ErrorClass
 from backstay.model.events import Emit
+from backstay.model.figures import Measure, Tallied, counted
 from backstay.model.job import Claim
 from backstay.model.outcome import Complete, ErrorInfo, Fail, Outcome, Snoozed, Stopped, Waiting
 from backstay.model.records import Measured, Settled
@@ -64,6 +65,7 @@ class Settler:
         # What could not be written waits apart, each until its time, so that no other job has to.
         self._apart: list[tuple[float, Ended]] = []
         self._measured: deque[tuple[Claim, Measured]] = deque()
+        self._dead: list[Tallied] = []
         self.settled = 0
         self.lost = 0
 
@@ -75,6 +77,11 @@ class Settler:
     def measured(self, claim: Claim, used: Measured) -> None:
         """Hand in what an attempt has used, from any thread, before its outcome."""
         self._measured.append((claim, used))
+
+    def take_deaths(self) -> list[Tallied]:
+        """Return the jobs that have died here since the last time, for the figures."""
+        dead, self._dead = self._dead, []
+        return dead
 
     @property
     def is_idle(self) -> bool:
@@ -236,6 +243,7 @@ class Settler:
                 self._emit("job.failed", **facts, state=settlement.state.value)
             if settlement.state is State.DEAD:
                 self._emit("job.dead", **facts, reason=settlement.reason)
+                self._dead.append(counted(Measure.DEAD, claim))
             elif settlement.state is State.SCHEDULED:
                 hints.add(LATER)
             elif settlement.state is State.AVAILABLE:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import partial
 
 from backstay.errors import StoreBusy, StoreError, StoreUnavailable
+from backstay.model.figures import Tallied
 from backstay.model.job import Claim
 from backstay.model.outcome import Outcome, Released
 from backstay.model.records import Measured, TickInfo, Vitals
@@ -54,8 +55,7 @@ class Worker:
         self._grace = plan.shutdown_grace
         self._engine_loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
-        self._step_writer = StepWriter(emit=emit, env=env)
-        self._lines = JobLines(emit, env)
+        self._step_writer, self._lines = StepWriter(emit=emit, env=env), JobLines(emit, env)
         self._runner = Runner(
             plan.registry,
             slots=plan.concurrency,
@@ -68,7 +68,6 @@ class Worker:
             process_limits=plan.process_limits,
             lines=self._lines,
         )
-        self.take_tally = self._runner.take_tally
         self._settler: Settler | None = None
         self._fetcher: Fetcher | None = None
         self._heartbeat: Heartbeat | None = None
@@ -99,6 +98,10 @@ class Worker:
     def settled(self) -> int:
         """How many outcomes this worker has stored."""
         return self._settler.settled if self._settler else 0
+
+    def take_tally(self) -> list[Tallied]:
+        """What it has counted for the figures since the last time."""
+        return self._runner.take_tally() + (self._settler.take_deaths() if self._settler else [])
 
     def vitals(self) -> Vitals:
         """How this worker fares, as its sign of life tells it."""

@@ -186,7 +186,7 @@ class ActingWorkers:
 
 @dataclass(frozen=True, slots=True)
 class ActingMetrics:
-    """Figures, which are about everybody's jobs."""
+    """Figures: how deep queues are is told to each tenant of its own jobs, the rest is about everybody's."""
 
     scope: Scope
 
@@ -199,7 +199,7 @@ class ActingMetrics:
         queue: str | None = None,
         kind: str | None = None,
     ) -> list[FiguresAt]:
-        """What ended in each minute or hour of the last while, the oldest first."""
+        """What ended in each minute, hour, day or week of the last while, the oldest first."""
         self.scope.need_all_tenants("metrics.read")
         return await self.scope.app.metrics.over_time(
             last, until=until, period=period, queue=queue, kind=kind
@@ -225,9 +225,14 @@ class ActingMetrics:
         return await self.scope.app.metrics.desired_workers(rule, changed_ago=changed_ago)
 
     async def depths(self) -> list[Depth]:
-        """How many jobs of each queue and kind wait, run or are dead, counted up to a limit."""
+        """How many jobs of the tenant, or of all, wait, run or are dead in each queue and kind, up to a limit."""
+        self.scope.need("metrics.read")
+        return await self.scope.app.metrics.depths(tenant=self.scope.only_tenant)
+
+    async def counters(self) -> dict[str, int]:
+        """What the application has counted, by name."""
         self.scope.need_all_tenants("metrics.read")
-        return await self.scope.app.metrics.depths()
+        return await self.scope.app.metrics.counters()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ class SyncMetrics:
         queue: str | None = None,
         kind: str | None = None,
     ) -> list[FiguresAt]:
-        """Return what ended in each minute or hour of the last while, the oldest first; empty ones are left out.
+        """Return what ended in each minute, hour, day or week of the last while, the oldest first, without empty ones.
 
-        Minutes are kept for two days, hours for 400. A worker adds what it has counted every five seconds; what one
-        had counted when it was killed is missing.
+        Days and weeks are those of UTC. Minutes are kept for two days, hours for 400. A worker adds what it has counted
+        every five seconds; what one had counted when it was killed is missing.
         """
         return self._loop.run(
             lambda: self._app.metrics.over_time(last, until=until, period=period, queue=queue, kind=kind),

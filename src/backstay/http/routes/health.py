@@ -14,6 +14,7 @@ from backstay.http.router import operation_id, operations
 from backstay.http.values.common import Listed
 from backstay.http.values.health import (
     Alive,
+    CounterShown,
     DepthShown,
     FiguresAtShown,
     HealthShown,
@@ -93,6 +94,13 @@ async def depths(client: AsCaller) -> Listed[DepthShown]:
     return Listed[DepthShown](items=[DepthShown.model_validate(one) for one in found])
 
 
+@metrics.get("/counters", summary="See what the application counts")
+async def counters(client: AsCaller) -> Listed[CounterShown]:
+    """Tell what all processes together have counted by each name."""
+    found = await client.metrics.counters()
+    return Listed[CounterShown](items=[CounterShown(name=name, total=found[name]) for name in sorted(found)])
+
+
 @metrics.get("/kinds", summary="See figures by kind")
 async def kinds(client: AsCaller, last: Last = "1h", queue: Name = None) -> Listed[KindFiguresShown]:
     """Tell for each queue and kind how many attempts ended how, and how long they took."""
@@ -104,7 +112,7 @@ async def kinds(client: AsCaller, last: Last = "1h", queue: Name = None) -> List
 async def over_time(
     client: AsCaller, last: Last = "1h", period: Period = Period.MINUTE, queue: Name = None, kind: Name = None
 ) -> Listed[FiguresAtShown]:
-    """Tell the same for each minute or hour, the oldest first; empty ones are left out."""
+    """Tell the same for each minute, hour, day or week, the oldest first; empty ones are left out."""
     found = await client.metrics.over_time(last, period=period, queue=queue, kind=kind)
     shown = [FiguresAtShown.model_validate({"at": one.at, **figures_facts(one.figures)}) for one in found]
     return Listed[FiguresAtShown](items=shown)

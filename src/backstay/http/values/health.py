@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Literal
 
 from pydantic import Field
@@ -40,15 +41,22 @@ class FiguresShown(Answer):
     completed: int
     failed: int
     crashed: int
+    dead: int = Field(description="How many of these attempts left their job dead.")
     success_percent: float | None = Field(None, examples=[98.51])
     average_ms: float | None = None
     p50_ms: float | None = None
     p95_ms: float | None = None
     p99_ms: float | None = None
+    wait_average_ms: float | None = Field(
+        None, description="From when a job was due to when its attempt began."
+    )
+    wait_p50_ms: float | None = None
+    wait_p95_ms: float | None = None
+    wait_p99_ms: float | None = None
 
 
 class FiguresAtShown(FiguresShown):
-    """The figures of one minute or hour."""
+    """The figures of one minute, hour, day or week."""
 
     at: Time
 
@@ -71,6 +79,13 @@ class DepthShown(Answer):
     is_capped: bool = False
 
 
+class CounterShown(Answer):
+    """What an application has counted by one name."""
+
+    name: str = Field(examples=["invoices_sent"])
+    total: int
+
+
 class SignalsShown(Answer):
     """What the number of workers follows from."""
 
@@ -91,10 +106,7 @@ class ScalingShown(Answer):
 def figures_facts(figures: Figures) -> dict[str, float | None]:
     """Figures as the API returns them."""
     rate = figures.success_rate
-    names = ("completed", "failed", "crashed", "average_ms", "p50_ms", "p95_ms", "p99_ms")
-    return {name: getattr(figures, name) for name in names} | {
-        "success_percent": None if rate is None else round(rate * 100, 2)
-    }
+    return asdict(figures) | {"success_percent": None if rate is None else round(rate * 100, 2)}
 
 
 def kind_figures(one: KindFigures) -> KindFiguresShown:

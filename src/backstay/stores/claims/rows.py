@@ -28,7 +28,7 @@ def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[
     claims = []
     # RETURNING promises no order.
     for values in sorted([tuple(row.values()) for row in found], key=_in_line):
-        known, kind, queue, args, attempt, turn, *rare = values
+        known, kind, queue, args, attempt, turn, waited, *rare = values
         if not isinstance(known, UUID):
             known = job_id(known)
         pair = by_pair[queue, kind]
@@ -36,7 +36,7 @@ def claims(found: Sequence[Row], wanted: Sequence[Wanted], worker: str) -> list[
         first = (known, 2 * attempt - 1, kind, queue, args, attempt, most, attempt, 0, False, pair.timeout)
         # Not Claim(…), which looks every one of them up by its name.
         claim = tuple.__new__(
-            Claim, (*first, pair.lease, "", None, None, None, worker, (), turn, 0, *_NOBODYS)
+            Claim, (*first, pair.lease, "", None, None, None, worker, (), turn, 0, *_NOBODYS, waited)
         )
         claims.append(claim if rare == _PLAIN else _with_rare(claim, *rare))
     return claims

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from backstay.model.figures import Depth, Ended, Period, Tallied
+from backstay.model.figures import Depth, Measure, Period, Tallied
 from backstay.model.outcome import Fail
 from backstay.testing.contract.support import BOOM, DAY, HOUR, SECOND, Store
 
 MINUTE = timedelta(minutes=1)
-DONE = Tallied(queue="default", kind="report", ended=Ended.COMPLETED, bucket=3, jobs=2, run_ms=11)
-FAILED = Tallied(queue="default", kind="report", ended=Ended.FAILED, bucket=1, jobs=1, run_ms=1)
+DONE = Tallied(queue="default", kind="report", measure=Measure.COMPLETED, bucket=3, jobs=2, took_ms=11)
+FAILED = Tallied(queue="default", kind="report", measure=Measure.FAILED, bucket=1, jobs=1, took_ms=1)
 
 
 async def read(store: Store, period: Period = Period.MINUTE, **filters: str | None) -> list[Tallied]:
@@ -26,17 +26,17 @@ async def test_what_ended_in_the_same_minute_is_added_up(store: Store) -> None:
     await store.stores.figures.add([DONE, FAILED])
     await store.stores.figures.add([DONE])
 
-    twice = Tallied(queue="default", kind="report", ended=Ended.COMPLETED, bucket=3, jobs=4, run_ms=22)
+    twice = Tallied(queue="default", kind="report", measure=Measure.COMPLETED, bucket=3, jobs=4, took_ms=22)
     assert await read(store) == [twice, FAILED]
     assert await read(store, Period.HOUR) == [twice, FAILED]
 
 
 async def test_attempts_that_are_alike_may_come_one_by_one(store: Store) -> None:
     """As the crashes of a worker that had many jobs do."""
-    crashed = Tallied(queue="default", kind="report", ended=Ended.CRASHED, bucket=0, jobs=1, run_ms=0)
+    crashed = Tallied(queue="default", kind="report", measure=Measure.CRASHED, bucket=0, jobs=1, took_ms=0)
     await store.stores.figures.add([crashed, DONE, crashed, crashed])
 
-    assert {one.ended: one.jobs for one in await read(store)} == {Ended.CRASHED: 3, Ended.COMPLETED: 2}
+    assert {one.measure: one.jobs for one in await read(store)} == {Measure.CRASHED: 3, Measure.COMPLETED: 2}
 
 
 async def test_minutes_and_hours_begin_where_they_do_on_a_clock(store: Store) -> None:
@@ -53,12 +53,12 @@ async def test_minutes_and_hours_begin_where_they_do_on_a_clock(store: Store) ->
         found = await store.stores.figures.read(
             period, since=began - DAY, until=began + DAY, queue=None, kind=None, limit=9
         )
-        at = {one.tallied.ended: one.at for one in found}
-        assert [at[Ended.COMPLETED], at[Ended.FAILED]] == expected
+        at = {one.tallied.measure: one.at for one in found}
+        assert [at[Measure.COMPLETED], at[Measure.FAILED]] == expected
 
 
 async def test_figures_are_read_of_one_queue_or_kind(store: Store) -> None:
-    other = Tallied(queue="mail", kind="send", ended=Ended.CRASHED, bucket=0, jobs=1, run_ms=0)
+    other = Tallied(queue="mail", kind="send", measure=Measure.CRASHED, bucket=0, jobs=1, took_ms=0)
     await store.stores.figures.add([DONE, other])
 
     assert await read(store, queue="mail") == [other]

@@ -702,13 +702,13 @@ CREATE TABLE backstay.figures (
     at timestamptz NOT NULL,
     queue text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,
-    ended text COLLATE "C" NOT NULL,
+    measure text COLLATE "C" NOT NULL,
     bucket smallint NOT NULL,
     jobs bigint NOT NULL,
-    run_ms bigint NOT NULL,
-    PRIMARY KEY (period, at, queue, kind, ended, bucket),
+    took_ms bigint NOT NULL,
+    PRIMARY KEY (period, at, queue, kind, measure, bucket),
     CONSTRAINT period_is_known CHECK (period IN ('minute', 'hour')),
-    CONSTRAINT end_is_known CHECK (ended IN ('completed', 'failed', 'crashed'))
+    CONSTRAINT measure_is_known CHECK (measure IN ('completed', 'failed', 'crashed', 'dead', 'waited'))
 );
 
 -- What an application counts itself.
