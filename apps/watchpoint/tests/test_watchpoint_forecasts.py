@@ -175,6 +175,27 @@ async def test_the_nowcast_needs_both_sources_and_gets_coefficients(
     assert "calibration" not in by_model["medium_range"]["input_config"]
 
 
+async def test_a_composite_that_an_earlier_poll_used_is_not_used_again(
+    connected: Jobs, connected_work: Work, provider: LocalProvider
+) -> None:
+    """WPT-014: 10:00 took the composite of 10:02; 10:05 waits for one of its own, though 10:02 is near enough."""
+    client = s3(connected)
+    first, second = MIDDAY, MIDDAY + timedelta(minutes=5)
+    radar = [MIDDAY + timedelta(minutes=2), MIDDAY + timedelta(minutes=8)]
+    put_all(client, "goes", {layouts.goes_key(first): b""})
+    put_all(client, "mrms", {layouts.mrms_key(radar[0]): b""})
+    assert await do_poll(connected, connected_work) == 1
+
+    put_all(client, "goes", {layouts.goes_key(second): b""})
+    too_early = await do_poll(connected, again(connected_work))
+    put_all(client, "mrms", {layouts.mrms_key(radar[1]): b""})
+    in_time = await do_poll(connected, again(connected_work))
+    assert (too_early, in_time) == (0, 1)
+    assert await do_poll(connected, again(connected_work), backfill_hours=24) == 0
+    pairs = [job["input"]["input_config"]["nowcast_source_paths"] for job in provider.jobs]
+    assert [path.partition("mrms/")[2] for _, path in pairs] == [layouts.mrms_key(at) for at in radar]
+
+
 async def add_coefficients(jobs: Jobs) -> None:
     async with jobs.platform.database.transaction() as transaction:
         await transaction.execute(

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
+from backstay_watchpoint.domain.layouts import Found
+
 TOLERANCE = timedelta(minutes=5)
+
+
+def unused(found: Sequence[Found], source_paths: Iterable[str]) -> dict[datetime, str]:
+    """Return keys by their moments, without those that earlier runs were made of, whatever mirror they came from."""
+    used = {path.removeprefix("s3://").partition("/")[2] for path in source_paths}
+    return {one.timestamp: one.key for one in found if one.key not in used}
 
 
 def pair(

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain.forecasts import Model, RunStatus, output_prefix
 from backstay_watchpoint.domain.layouts import SourceId, gfs_keys
-from backstay_watchpoint.domain.nowcast import pair
+from backstay_watchpoint.domain.nowcast import TOLERANCE, pair, unused
 from backstay_watchpoint.domain.polling import Available, KnownRun, PollInput, Start, choose, look_since
 from backstay_watchpoint.services.forecasts import StoredRun, build_payload, submit
 from backstay_watchpoint.services.outside import AllMirrorsFailed, MirrorAnswer, Provider, Upstream
@@ -53,13 +53,24 @@ async def _available(work: Work, upstream: Upstream, model: Model, since: dateti
             for found in answer.found
         ]
     goes = await _look(work, upstream, SourceId.GOES, since)
-    mrms = await _look(work, upstream, SourceId.MRMS, since)
-    images = {found.timestamp: found.key for found in goes.found}
-    radar = {found.timestamp: found.key for found in mrms.found}
+    mrms = await _look(work, upstream, SourceId.MRMS, since - TOLERANCE)
+    used = await _used_sources(work, since)
+    images, radar = unused(goes.found, used), unused(mrms.found, used)
     return [
         Available(model, at, _references(goes, [images[at]]) + _references(mrms, [radar[composite]]))
         for at, composite in pair(images, radar)
     ]
+
+
+async def _used_sources(work: Work, since: datetime) -> list[str]:
+    """Return what the nowcasts of the time around are made of: a composite may lie on both sides of `since`."""
+    async with work.reading() as transaction:
+        rows = await transaction.scalars(
+            select(forecast_runs.c.source_paths)
+            .where(forecast_runs.c.model == Model.NOWCAST)
+            .where(forecast_runs.c.run_timestamp >= since - 2 * TOLERANCE)
+        )
+        return [path for paths in rows for path in paths]
 
 
 def _references(answer: MirrorAnswer, keys: Sequence[str]) -> tuple[str, ...]:
