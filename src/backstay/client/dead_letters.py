@@ -17,6 +17,7 @@ from backstay.client.jobs import Jobs
 from backstay.model.job import JobId
 from backstay.model.records import BulkDecision, DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetterHour
 from backstay.model.text.durations import duration
+from backstay.stores.contract.dead_letters import OtherArgs
 from backstay.wakeups.contract import LATER, queue_hint
 
 MOST_COUNTED = 10_000
@@ -108,25 +109,25 @@ class DeadLetters:
         of the letter that was read, raises DeadLetterChanged when somebody has changed it since.
         """
         old_id, actor, because, after = to_id(job_id), who(by), why(reason), duration(delay, field="delay")
-        text = None if args is None else await self._checked(old_id, args)
+        other = None if args is None else await self._checked(old_id, args)
         letters = self._enqueuer.stores.dead_letters
         if as_new:
             new_id = JobId(self._enqueuer.env.new_id())
             queue = await letters.retry_as_new(
-                old_id, new_id=new_id, actor=actor, reason=because, delay=after, version=version, args=text
+                old_id, new_id=new_id, actor=actor, reason=because, delay=after, version=version, args=other
             )
         else:
             new_id = old_id
             queue = await letters.retry(
-                old_id, actor=actor, reason=because, delay=after, version=version, args=text
+                old_id, actor=actor, reason=because, delay=after, version=version, args=other
             )
         self._enqueuer.wakeups.send(queue_hint(queue), LATER)
         return new_id
 
-    async def _checked(self, job_id: JobId, args: Mapping[str, Any]) -> str:
+    async def _checked(self, job_id: JobId, args: Mapping[str, Any]) -> OtherArgs:
         """Other arguments for a stored job, held against what is known of its kind here or in the database."""
         spec = await known_spec(self._enqueuer, (await self._jobs.get(job_id)).kind)
-        return spec.bind((), args)
+        return OtherArgs(spec.bind((), args), await self._jobs._secret())
 
     async def resolve(self, job_id: UUID | str, *, by: str, reason: str, version: int | None = None) -> None:
         """Close a dead job without running it, because the matter is settled; `version` as for `retry`."""

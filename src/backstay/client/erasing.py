@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -13,6 +11,7 @@ from backstay.errors import InvalidPolicy, WrongState
 from backstay.model.job import Job
 from backstay.model.records import Erased, JobFilter
 from backstay.model.states import State
+from backstay.model.text.salted import salted
 from backstay.stores.contract import Stores
 from backstay.stores.contract.erasing import Erasure
 
@@ -101,7 +100,7 @@ class Eraser:
         given = {name: value for name, value in asdict(filters).items() if value is not None}
         promoted: Mapping[str, Any] = given.pop("promoted", {})
         given |= {f"promoted.{name}": value for name, value in promoted.items()}
-        return {name: salted(secret, value) for name, value in sorted(given.items())}
+        return {name: salted(secret, _as_text(value)) for name, value in sorted(given.items())}
 
 
 def refuse_everything(filters: JobFilter) -> None:
@@ -110,11 +109,6 @@ def refuse_everything(filters: JobFilter) -> None:
         raise InvalidPolicy(
             "filters", None, needs="a tenant or a promoted field, because erased jobs cannot be brought back"
         )
-
-
-def salted(secret: bytes, value: object) -> str:
-    """A hash of a value that nobody can look up without this installation's secret."""
-    return "hmac-sha256:" + hmac.new(secret, _as_text(value).encode(), hashlib.sha256).hexdigest()
 
 
 def _as_text(value: object) -> str:

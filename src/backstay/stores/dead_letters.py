@@ -14,7 +14,9 @@ from backstay.handlers import codec
 from backstay.model.job import JobId
 from backstay.model.records import DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetterHour, LetterMark
 from backstay.model.states import State
+from backstay.model.text.salted import salted
 from backstay.stores import audit, misfits, rows
+from backstay.stores.contract.dead_letters import OtherArgs
 from backstay.stores.database.interface import Connection, Lane, Row
 from backstay.stores.job_ended import AfterEnd
 from backstay.stores.jobs import refusal
@@ -110,7 +112,7 @@ class DeadLetterStore:
         reason: str,
         delay: timedelta,
         version: int | None = None,
-        args: str | None = None,
+        args: OtherArgs | None = None,
     ) -> str:
         decision = _retry(actor=actor, reason=reason, delay=delay, version=version, args=args)
         try:
@@ -127,10 +129,16 @@ class DeadLetterStore:
         reason: str,
         delay: timedelta,
         version: int | None = None,
-        args: str | None = None,
+        args: OtherArgs | None = None,
     ) -> str:
         decision = _replace(new_id, actor=actor, reason=reason, version=version)
-        copy = {"new_id": new_id, "delay": delay, "no_delay": _NO_DELAY, "new_args": args, "who": actor}
+        copy = {
+            "new_id": new_id,
+            "delay": delay,
+            "no_delay": _NO_DELAY,
+            "new_args": _text(args),
+            "who": actor,
+        }
         try:
             return await self._close(job_id, decision, args=args, copy=copy)
         except StoreConflict as error:
@@ -165,7 +173,7 @@ class DeadLetterStore:
         job_id: JobId,
         decision: _Decision,
         *,
-        args: str | None = None,
+        args: OtherArgs | None = None,
         copy: Mapping[str, object] | None = None,
     ) -> str:
         async with self.lane.transaction() as connection:
@@ -199,6 +207,10 @@ class DeadLetterStore:
         return queues
 
 
+def _text(args: OtherArgs | None) -> str | None:
+    return None if args is None else args.text
+
+
 def _narrowed(filters: DeadLetterFilter) -> dict[str, str | None]:
     return {
         "kind": filters.kind,
@@ -209,7 +221,7 @@ def _narrowed(filters: DeadLetterFilter) -> dict[str, str | None]:
 
 
 def _retry(
-    *, actor: str, reason: str, delay: timedelta, version: int | None = None, args: str | None = None
+    *, actor: str, reason: str, delay: timedelta, version: int | None = None, args: OtherArgs | None = None
 ) -> _Decision:
     return _Decision(
         verb="retry",
@@ -219,7 +231,7 @@ def _retry(
         reason=reason,
         to_state=State.SCHEDULED if delay > _NO_DELAY else State.AVAILABLE,
         version=version,
-        values={"delay": delay, "no_delay": _NO_DELAY, "new_args": args},
+        values={"delay": delay, "no_delay": _NO_DELAY, "new_args": _text(args)},
     )
 
 
@@ -264,11 +276,11 @@ class _Decision:
     values: Mapping[str, object]
     details: Mapping[str, object] = field(default_factory=dict)
 
-    def with_other_args(self, job: Row, args: str) -> _Decision:
+    def with_other_args(self, job: Row, args: OtherArgs) -> _Decision:
         """The same with a note that the arguments changed; never with the arguments themselves."""
         prints = {
-            "args_before": codec.fingerprint(job["kind"], job["args"], {}),
-            "args_after": codec.fingerprint(job["kind"], args, {}),
+            "args_before": salted(args.secret, codec.fingerprint(job["kind"], job["args"], {})),
+            "args_after": salted(args.secret, codec.fingerprint(job["kind"], args.text, {})),
         }
         return replace(self, details={**self.details, **prints})
 

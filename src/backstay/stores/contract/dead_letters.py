@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from backstay.model.job import JobId
 from backstay.model.records import DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetterHour, LetterMark
+
+
+@dataclass(frozen=True, slots=True)
+class OtherArgs:
+    """Arguments in the place of those that a job died with, as text, and a secret for the trail to tell them apart."""
+
+    text: str
+    secret: bytes
 
 
 class DeadLetters(Protocol):
@@ -57,7 +66,7 @@ class DeadLetters(Protocol):
         reason: str,
         delay: timedelta,
         version: int | None = None,
-        args: str | None = None,
+        args: OtherArgs | None = None,
     ) -> str:
         """Give a dead job a fresh budget, with other arguments if given; returns its queue.
 
@@ -74,7 +83,7 @@ class DeadLetters(Protocol):
         reason: str,
         delay: timedelta,
         version: int | None = None,
-        args: str | None = None,
+        args: OtherArgs | None = None,
     ) -> str:
         """Resolve a dead job and store a new one in its place; returns the queue. Raises as `retry` does."""
         ...

@@ -15,7 +15,7 @@ from backstay.model.job import JobId
 from backstay.model.promoted_fields import PromotedColumn, Promotion, References
 from backstay.model.promoted_values import FieldType
 from backstay.model.records import JobFilter
-from backstay.testing.contract.support import HOUR, Store
+from backstay.testing.contract.support import HOUR, Store, other_args
 
 ADA = UUID("0190163d-8694-739b-aea5-966c26f8ad91")
 VISIT = Promotion(
@@ -159,7 +159,7 @@ async def test_other_arguments_for_a_dead_job_are_promoted(store: Store) -> None
     job_id = await store.dead(kind="visit", args='{"page": 1}')
 
     await store.stores.dead_letters.retry(
-        job_id, actor="ann", reason="wrong page", delay=0 * HOUR, args='{"page": 2}'
+        job_id, actor="ann", reason="wrong page", delay=0 * HOUR, args=other_args('{"page": 2}')
     )
 
     assert await found(store, page=1) == []
@@ -172,7 +172,12 @@ async def test_a_retry_as_a_new_job_is_promoted(store: Store) -> None:
     new_id = JobId(store.new_id())
 
     await store.stores.dead_letters.retry_as_new(
-        job_id, new_id=new_id, actor="ann", reason="wrong page", delay=0 * HOUR, args='{"page": 2}'
+        job_id,
+        new_id=new_id,
+        actor="ann",
+        reason="wrong page",
+        delay=0 * HOUR,
+        args=other_args('{"page": 2}'),
     )
 
     assert await found(store, page=1) == [job_id]
@@ -185,7 +190,7 @@ async def test_a_bad_value_in_other_arguments_changes_nothing(store: Store) -> N
 
     with pytest.raises(FieldRefused):
         await store.stores.dead_letters.retry(
-            job_id, actor="ann", reason="wrong page", delay=0 * HOUR, args='{"page": "two"}'
+            job_id, actor="ann", reason="wrong page", delay=0 * HOUR, args=other_args('{"page": "two"}')
         )
 
     assert await store.state(job_id) == "dead"

@@ -23,7 +23,7 @@ from backstay.model.signals import (
     answer,
 )
 from backstay.model.states import State
-from backstay.testing.contract.support import DAY, HOUR, POLICY, SECOND, Store
+from backstay.testing.contract.support import DAY, HOUR, POLICY, SECOND, Store, other_args
 
 
 async def _send(store: Store, job_id: JobId, name: str = "approval", **facts: Any) -> Sent:
@@ -310,7 +310,7 @@ async def test_mail_is_forgotten_when_the_job_begins_anew_with_other_arguments(s
     await store.fail_for_good(claim)
 
     await store.stores.dead_letters.retry(
-        claim.id, actor="ann", reason="typo", delay=0 * SECOND, args='{"page":2}'
+        claim.id, actor="ann", reason="typo", delay=0 * SECOND, args=other_args('{"page":2}')
     )
 
     assert await store.stores.signals.mail(claim.id) == Mail()

@@ -16,6 +16,7 @@ from backstay.model.records import NewWorker, Seized, Settled, Wanted
 from backstay.model.settlement import Settlement, settle
 from backstay.model.states import State
 from backstay.stores.contract import Stores
+from backstay.stores.contract.dead_letters import OtherArgs
 from backstay.testing.clock import FrozenClock
 
 SECOND = timedelta(seconds=1)
@@ -35,6 +36,11 @@ REPORT = Wanted(
 def wanted(kind: str, queue: str = "default", **numbers: Any) -> Wanted:
     """A kind that a worker can run, with other numbers than usual where given."""
     return replace(REPORT, kind=kind, queue=queue, **numbers)
+
+
+def other_args(text: str) -> OtherArgs:
+    """Other arguments for a retry."""
+    return OtherArgs(text, b"a secret")
 
 
 class Store:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from backstay.errors import DeadLetterChanged, JobNotFound, KeyTaken, WrongState
+from backstay.handlers.codec import fingerprint
 from backstay.model.job import JobId
 from backstay.model.records import DeadLetter, DeadLetterFilter
 from backstay.model.states import State
-from backstay.testing.contract.support import MINUTE, Store
+from backstay.model.text.salted import salted
+from backstay.testing.contract.support import MINUTE, Store, other_args
 
 
 async def letter_of(store: Store, job_id: JobId) -> DeadLetter:
@@ -219,11 +221,11 @@ async def test_many_are_closed_together(store: Store) -> None:
 
 
 async def test_a_retry_can_have_other_arguments(store: Store) -> None:
-    """The audit trail tells that they changed, never what they are."""
+    """The audit trail tells that they changed, never what they are, nor anything by which they could be guessed."""
     job_id = await store.dead(args='{"card":"4111"}')
 
     await store.stores.dead_letters.retry(
-        job_id, actor="ann", reason="typo", delay=timedelta(0), args='{"card":"4222"}'
+        job_id, actor="ann", reason="typo", delay=timedelta(0), args=other_args('{"card":"4222"}')
     )
 
     details = (await store.stores.audit.of_job(job_id))[-1].details
@@ -232,6 +234,7 @@ async def test_a_retry_can_have_other_arguments(store: Store) -> None:
     assert details["args_before"] != details["args_after"]
     assert "4111" not in str(details)
     assert "4222" not in str(details)
+    assert details["args_after"] == salted(b"a secret", fingerprint("report", '{"card":"4222"}', {}))
 
 
 async def as_new(store: Store, job_id: JobId, **options: Any) -> JobId:
@@ -273,7 +276,7 @@ async def test_a_retry_as_new_takes_the_place_of_the_dead_job(store: Store) -> N
 async def test_a_retry_as_new_can_have_other_arguments_and_wait(store: Store) -> None:
     dead = await store.dead(args='{"page":1}')
 
-    new_id = await as_new(store, dead, args='{"page":2}', delay=MINUTE)
+    new_id = await as_new(store, dead, args=other_args('{"page":2}'), delay=MINUTE)
 
     old, new = await store.job(dead), await store.job(new_id)
     assert (old.args, new.args) == ({"page": 1}, {"page": 2})
