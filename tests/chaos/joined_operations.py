@@ -125,7 +125,7 @@ ENDINGS = (
     Settlement(State.SCHEDULED, run_in=timedelta(minutes=1), refund=1, attempt_status="snoozed"),
 )
 
-OTHER_WAYS = ("asyncpg", "sqlalchemy", "psycopg")
+WAYS = ("own", "asyncpg", "sqlalchemy", "psycopg")
 
 JOINED = (
     Operation("joining.join", kept_with(new()), enqueue_inside, has_own_times=True),
@@ -139,9 +139,10 @@ JOINED = (
         Operation(
             "completing.finish",
             kept_with(one_claim),
-            partial(end_inside, settlement=ending),
+            partial(end_inside, settlement=ending, way=way),
             is_repeated=False,
         )
+        for way in WAYS
         for ending in ENDINGS
     ),
 )
