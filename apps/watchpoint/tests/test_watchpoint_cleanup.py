@@ -34,8 +34,9 @@ from backstay_watchpoint.services.audit import archive_audit_logs, restore_audit
 from backstay_watchpoint.services.outside import StorageError
 from backstay_watchpoint.services.retention import enforce_retention
 from backstay_watchpoint.services.work import Work
-from backstay_watchpoint.store import tables
+from backstay_watchpoint.store import runs, tables
 from backstay_watchpoint.store.database import Database
+from backstay_watchpoint.store.runs import NewRun, Trigger
 from conftest import s3
 
 SECOND = timedelta(seconds=1)
@@ -54,10 +55,35 @@ async def test_old_organisations_go_fifty_at_a_time(work: Work, database: Databa
     assert {row["id"] for row in await rows(database, tables.organizations)} == {kept, alive}
 
 
+async def test_a_run_that_was_killed_deletes_no_other_fifty(
+    work: Work, database: Database, now: datetime
+) -> None:
+    """WPT-045, WPT-046: the same run goes on after a crash and has its limit once; the next run has its own."""
+    async with database.transaction() as transaction:
+        begun = await runs.begin(
+            transaction, NewRun("cleanup_soft_deletes", "j", "w", Trigger.MANUAL, now, now)
+        )
+    assert isinstance(begun, int)
+    owner = await organization(database)
+    for number in range(60):
+        await organization(database, deleted_at=now - timedelta(days=31, minutes=number))
+        await watchpoint(database, owner, status="archived", archived_at=now - timedelta(days=91))
+
+    async def run() -> None:
+        await cleanup.cleanup_soft_deletes(Work(database, now, work.publisher, run_id=begun))
+
+    await run()
+    await run()  # as after kill -9: nothing of the first process is left but its rows
+
+    assert await count(database, tables.organizations) == 11
+    assert await count(database, tables.watchpoints) == 10
+    assert await cleanup.cleanup_soft_deletes(again(work)) == 20
+
+
 async def test_everything_of_an_organisation_goes_with_it(
     work: Work, database: Database, now: datetime
 ) -> None:
-    """WPT-045, WPT-046: no orphans over all foreign keys."""
+    """WPT-045, WPT-046: no orphans over all foreign keys, and nothing in tables without them but the audit log."""
     owner = await organization(database, deleted_at=now - timedelta(days=31))
     point = await watchpoint(database, owner)
     await delivery(database, await notification(database, owner, watchpoint_id=point))
@@ -76,6 +102,16 @@ async def test_everything_of_an_organisation_goes_with_it(
                 tables.idempotency_keys,
                 {"organization_id": owner, "key": "k", "expires_at": now + timedelta(days=1)},
             ),
+            (
+                tables.sent_mails,
+                {
+                    "dedupe_id": "m",
+                    "organization_id": owner,
+                    "kind": "digest",
+                    "message_id": "<m>",
+                    "sent_at": now,
+                },
+            ),
         ):
             await transaction.execute(insert(table).values(**values))
 
@@ -86,6 +122,9 @@ async def test_everything_of_an_organisation_goes_with_it(
     for table in (tables.watchpoints, tables.notifications, tables.notification_deliveries, tables.invites):
         assert await count(database, table) == 0
     assert await count(database, tables.api_keys) == 0
+    named = [table for table in tables.metadata.sorted_tables if "organization_id" in table.c]
+    kept = [table.name for table in named if await rows(database, table, organization_id=owner)]
+    assert kept == []
 
 
 async def test_archived_watchpoints_go_and_their_notifications_stay(

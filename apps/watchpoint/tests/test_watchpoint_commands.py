@@ -200,7 +200,7 @@ def test_the_command_line_says_why_a_run_did_not_come_to_its_end(sqlite_environm
     asked = {
         ("run", "cleanup_soft_deletes", "--at", "2090-01-01T00:00:00Z"): "give a time that has passed",
         ("run", "sync_stripe", "--dry-run"): "cannot be tried",
-        ("run", "cleanup_soft_deletes"): "waits for a person: 2 candidates are 100% of 2 rows",
+        ("run", "cleanup_soft_deletes"): "waits for a person: 2 organizations are 100% of 2",
         ("seed",): "seed an empty one",
     }
 

@@ -258,7 +258,7 @@ async def test_the_brake_waits_for_a_person(working: Jobs) -> None:
     await state_of(working, job.id, State.HELD)
     [braked] = await history(working)
     assert (braked["status"], braked["candidates"]) == ("braked", 220)
-    assert "220 candidates are 100% of 220 rows" in braked["reason"]
+    assert "220 organizations are 100% of 220" in braked["reason"]
     assert await count(database, tables.organizations) == 220
 
     later = await run(working, "cleanup_soft_deletes", NOW - timedelta(days=1))
@@ -303,6 +303,7 @@ async def test_the_views_have_the_documents_columns(working: Jobs) -> None:
 
     assert set(locks[0]) == {"id", "worker_id", "locked_at", "expires_at"}
     assert locks[0]["id"] == "trigger_digests:2026-03-18T12:00Z"
+    assert [locks[0]["worker_id"]] == [worker.id for worker in await working.platform.app.workers.all()]
     assert {"id", "job_type", "status", "items_count", "error", "started_at", "finished_at"} <= set(past[0])
     assert (past[0]["job_type"], past[0]["status"]) == ("trigger_digests", "success")
 

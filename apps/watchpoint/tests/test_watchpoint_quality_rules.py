@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from backstay_watchpoint.domain import audit_archive, brake, calibration, canaries, payloads, verification
+from backstay_watchpoint.domain import audit_archive, calibration, canaries, payloads, verification
+from backstay_watchpoint.domain.brake import Candidates, reason_to_stop
 from backstay_watchpoint.domain.calibration import DEFAULT, RadarPoint, exceeds_bound, violations
 from backstay_watchpoint.domain.catalogue import TASKS, task_named
 from backstay_watchpoint.domain.day_strip import Cell, RunSeen, day_strip
@@ -168,7 +169,22 @@ def test_an_archive_holds_its_rows_and_is_the_same_twice() -> None:
 )
 def test_the_brake_stops_what_is_unusual(candidates: int, rows: int, earlier: list[int], stops: bool) -> None:
     """WPT-045: a runaway deletion waits for a person."""
-    assert (brake.reason_to_stop(candidates, table_rows=rows, earlier=earlier) is not None) is stops
+    found = [Candidates("organizations", candidates, rows)]
+
+    assert (reason_to_stop(found, earlier=earlier) is not None) is stops
+
+
+def test_the_brake_counts_all_sorts_together_and_judges_shares_apart() -> None:
+    """WPT-045: invites may expire all at once, organisations may not; together they are compared with other runs."""
+    invites = Candidates("invites", 300)
+
+    assert reason_to_stop([invites, Candidates("organizations", 10, 12)], earlier=[]) is None
+    assert reason_to_stop([invites], earlier=[20, 25, 30]) == (
+        "300 candidates are more than 5 times the usual 25"
+    )
+    assert reason_to_stop([invites, Candidates("organizations", 250, 500)], earlier=[]) == (
+        "250 organizations are 50% of 500"
+    )
 
 
 def strip_cells(runs: list[RunSeen], now: datetime = NOW) -> dict[int, Cell]:

@@ -75,7 +75,7 @@ class Multiplexer:
         return NewRun(
             task=asked.task,
             job_id=str(ctx.job_id),
-            worker_id=f"attempt {ctx.attempt}, epoch {ctx.lease_epoch}",
+            worker_id=ctx.worker_id,
             trigger=asked.trigger,
             reference_time=asked.reference_time,
             started_at=self._platform.clock(),
@@ -149,22 +149,21 @@ class Multiplexer:
         return job.state in _ENDED
 
     async def _brake(self, ctx: Context, spec: TaskSpec, task: TaskService, work: Work, run_id: int) -> None:
-        """Wait for a person if far more is to go than usual; returns at once after the release."""
+        """Wait for a person if far more is to go than usual; returns at once after the release.
+
+        The wait ends the run of the handler, which starts from the top when the brake is released.
+        """
         assert task.candidates is not None
         found = await task.candidates(work)
+        total = sum(one.count for one in found)
         async with self._platform.database.transaction() as transaction:
             earlier = await runs.earlier_candidates(transaction, spec.name)
-        reason = reason_to_stop(
-            found.count, table_rows=found.of_rows, earlier=earlier, rule=self._platform.settings.brake
-        )
-        async with self._platform.database.transaction() as transaction:
-            if reason is None:
-                await runs.note_candidates(transaction, run_id, found.count)
-                return
-            await runs.brake(transaction, run_id, reason, found.count)
-        await ctx.wait_for(RELEASE_SIGNAL)
-        async with self._platform.database.transaction() as transaction:
-            await runs.begin(transaction, _again(ctx, spec, work.now, self._platform.clock()))
+            reason = reason_to_stop(found, earlier=earlier, rule=self._platform.settings.brake)
+            await runs.note_candidates(transaction, run_id, total, brake_reason=reason)
+        if reason is not None:
+            await ctx.wait_for(RELEASE_SIGNAL)
+            async with self._platform.database.transaction() as transaction:
+                await runs.release(transaction, run_id)
 
     async def _try(
         self, run: NewRun, spec: TaskSpec, now: datetime, do: Callable[[Work], Awaitable[int]]
@@ -201,10 +200,6 @@ def _braked(unfinished: list[Holder]) -> str | None:
         if other.state is RunState.BRAKED:
             return f"run {other.run_id} waits for a person to release the brake"
     return None
-
-
-def _again(ctx: Context, spec: TaskSpec, now: datetime, started_at: datetime) -> NewRun:
-    return NewRun(spec.name, str(ctx.job_id), f"attempt {ctx.attempt}", Trigger.MANUAL, now, started_at)
 
 
 def _told(spec: TaskSpec, now: datetime) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from backstay_watchpoint.domain.brake import Candidates
 from backstay_watchpoint.domain.polling import PollInput
 from backstay_watchpoint.platform import Platform
 from backstay_watchpoint.services import (
@@ -22,7 +23,6 @@ from backstay_watchpoint.services import (
     usage,
     verification,
 )
-from backstay_watchpoint.services.cleanup import Candidates
 from backstay_watchpoint.services.work import Work
 
 Service = Callable[[Platform, Work], Awaitable[int]]
@@ -33,7 +33,7 @@ class TaskService:
     """What runs a task; destructive tasks can also count what they would take."""
 
     run: Service
-    candidates: Callable[[Work], Awaitable[Candidates]] | None = None
+    candidates: Callable[[Work], Awaitable[list[Candidates]]] | None = None
     acts_on_others: bool = False
     """True if it calls an outside part even in a trial, so that it cannot be tried."""
 

@@ -19,21 +19,33 @@ class BrakeRule:
     fewest_runs: int = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """How many rows of one sort a run would delete, of how many.
+
+    `of_rows` is None where nearly all may rightly go, as of keys that expire within a day.
+    """
+
+    what: str
+    count: int
+    of_rows: int | None = None
+
+
 def reason_to_stop(
-    candidates: int, *, table_rows: int, earlier: Sequence[int], rule: BrakeRule | None = None
+    found: Sequence[Candidates], *, earlier: Sequence[int], rule: BrakeRule | None = None
 ) -> str | None:
     """Return why a run must wait for a person; None lets it go on.
 
-    `earlier` are the numbers of candidates of earlier runs that went through.
+    `earlier` are the numbers of candidates, of all sorts together, of earlier runs that went through.
     """
     rule = rule or BrakeRule()
-    if candidates < rule.minimum:
-        return None
-    if table_rows and candidates > rule.share_of_table * table_rows:
-        return f"{candidates} candidates are {candidates / table_rows:.0%} of {table_rows} rows"
-    if len(earlier) < rule.fewest_runs:
+    for one in found:
+        if one.count >= rule.minimum and one.of_rows and one.count > rule.share_of_table * one.of_rows:
+            return f"{one.count} {one.what} are {one.count / one.of_rows:.0%} of {one.of_rows}"
+    total = sum(one.count for one in found)
+    if total < rule.minimum or len(earlier) < rule.fewest_runs:
         return None
     usual = median(earlier)
-    if candidates > rule.times_usual * max(usual, 1):
-        return f"{candidates} candidates are more than {rule.times_usual:g} times the usual {usual:g}"
+    if total > rule.times_usual * max(usual, 1):
+        return f"{total} candidates are more than {rule.times_usual:g} times the usual {usual:g}"
     return None

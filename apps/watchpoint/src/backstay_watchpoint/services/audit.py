@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from backstay_watchpoint.domain import audit_archive
+from backstay_watchpoint.domain.brake import Candidates
 from backstay_watchpoint.domain.retention import AUDIT_BATCH, AUDIT_LOGS
-from backstay_watchpoint.services.cleanup import Candidates
+from backstay_watchpoint.services.cleanup import count_candidates
 from backstay_watchpoint.services.outside import Objects
 from backstay_watchpoint.services.work import Work, insert_into
 from backstay_watchpoint.store.tables import audit_logs
@@ -43,13 +44,10 @@ async def restore_audit_logs(work: Work, objects: Objects, bucket: str, key: str
     return work.items
 
 
-async def audit_candidates(work: Work) -> Candidates:
+async def audit_candidates(work: Work) -> list[Candidates]:
     """Count the records that would move."""
-    async with work.reading() as transaction:
-        old = audit_logs.c.created_at < work.now - AUDIT_LOGS
-        count = await transaction.scalar(select(func.count()).select_from(audit_logs).where(old))
-        rows = await transaction.scalar(select(func.count()).select_from(audit_logs))
-    return Candidates(count or 0, rows or 0)
+    old = audit_logs.c.created_at < work.now - AUDIT_LOGS
+    return [await count_candidates(work, "audit records", audit_logs, old)]
 
 
 async def _archive_batch(work: Work, objects: Objects, bucket: str, keep: timedelta, batch_size: int) -> int:

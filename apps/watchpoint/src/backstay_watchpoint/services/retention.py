@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, or_, select, update
 
+from backstay_watchpoint.domain.brake import Candidates
 from backstay_watchpoint.domain.forecasts import Model, RunStatus, kept_since
 from backstay_watchpoint.domain.retention import S3_DELETE_BATCH
-from backstay_watchpoint.services.cleanup import Candidates
+from backstay_watchpoint.services.cleanup import count_candidates
 from backstay_watchpoint.services.outside import Objects, StorageError, StoredObject
 from backstay_watchpoint.services.work import Work
 from backstay_watchpoint.store.tables import forecast_runs
@@ -50,14 +51,9 @@ async def enforce_retention(
     return work.items
 
 
-async def retention_candidates(work: Work) -> Candidates:
+async def retention_candidates(work: Work) -> list[Candidates]:
     """Count the runs whose output would be deleted."""
-    async with work.reading() as transaction:
-        count = await transaction.scalar(
-            select(func.count()).select_from(forecast_runs).where(_is_old(work.now))
-        )
-        rows = await transaction.scalar(select(func.count()).select_from(forecast_runs))
-    return Candidates(count or 0, rows or 0)
+    return [await count_candidates(work, "forecast runs", forecast_runs, _is_old(work.now))]
 
 
 async def _delete_output(

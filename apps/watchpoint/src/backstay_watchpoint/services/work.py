@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-from sqlalchemy import Table, update
+from sqlalchemy import Table, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -126,6 +126,15 @@ class Work:
     def changed_all(self, item: str, ids: Iterable[str], change: str) -> None:
         """Note one change of many things."""
         self._pending += [Change(item, item_id, change) for item_id in ids]
+
+    async def changed_before(self, item: str) -> int:
+        """Count what the run has changed of one sort already: after a crash the same run goes on."""
+        if self.run_id is None:
+            return 0
+        listed = (run_changes.c.run_id == self.run_id) & (run_changes.c.item == item)
+        async with self.reading() as transaction:
+            found = await transaction.scalar(select(func.count()).select_from(run_changes).where(listed))
+        return found or 0
 
     def warn(self, message: str, **values: Any) -> None:
         """Note what went wrong without stopping the run; it is logged and kept with the run."""

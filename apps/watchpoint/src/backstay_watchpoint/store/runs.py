@@ -182,18 +182,24 @@ async def give_up(transaction: AsyncConnection, run_id: int, now: datetime, *, e
     )
 
 
-async def brake(transaction: AsyncConnection, run_id: int, reason: str, candidates: int) -> None:
-    """Let a run wait for a person."""
+async def note_candidates(
+    transaction: AsyncConnection, run_id: int, candidates: int, *, brake_reason: str | None
+) -> None:
+    """Keep how many candidates a run found, for later runs to compare with; with a reason it waits for a person."""
+    values: dict[str, Any] = {"candidates": candidates}
+    if brake_reason is not None:
+        values |= {"status": RunState.BRAKED, "reason": brake_reason}
+    await transaction.execute(update(task_runs).where(task_runs.c.id == run_id).values(values))
+
+
+async def release(transaction: AsyncConnection, run_id: int) -> None:
+    """Let a run go on that has waited for a person."""
     await transaction.execute(
         update(task_runs)
         .where(task_runs.c.id == run_id)
-        .values(status=RunState.BRAKED, reason=reason, candidates=candidates)
+        .where(task_runs.c.status == RunState.BRAKED)
+        .values(status=RunState.RUNNING)
     )
-
-
-async def note_candidates(transaction: AsyncConnection, run_id: int, candidates: int) -> None:
-    """Keep how many candidates a run found, for later runs to compare with."""
-    await transaction.execute(update(task_runs).where(task_runs.c.id == run_id).values(candidates=candidates))
 
 
 async def earlier_candidates(transaction: AsyncConnection, task: str, *, most: int = 14) -> list[int]:
