@@ -38,10 +38,11 @@ class FileProcessing(JobType):
             raise BadRequest(
                 "file_processing needs the file_id of an upload", field="payload/file_id"
             ) from None
-        unknown = set(payload.get("operations") or ()) - set(OPERATIONS)
+        wanted = payload.get("operations") or []
+        unknown = [one for one in wanted if one not in OPERATIONS] if isinstance(wanted, list) else [wanted]
         if unknown:
             raise BadRequest(
-                f"there is no operation {', '.join(sorted(map(str, unknown)))}; there are {', '.join(OPERATIONS)}",
+                f"there is no operation {', '.join(map(str, unknown))}; there are {', '.join(OPERATIONS)}",
                 field="payload/operations",
             )
 

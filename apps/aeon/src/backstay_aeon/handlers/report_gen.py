@@ -32,9 +32,9 @@ class ReportGen(JobType):
 
     def validate(self, payload: dict[str, Any]) -> None:
         """A report, a format and a period that there are."""
-        if payload.get("report") not in reports.FIGURES:
+        if payload.get("report") not in tuple(reports.FIGURES):
             raise BadRequest(f"the report is one of {', '.join(reports.FIGURES)}", field="payload/report")
-        if payload.get("format", "pdf") not in FORMATS:
+        if payload.get("format", "pdf") not in tuple(FORMATS):
             raise BadRequest(f"the format is one of {', '.join(FORMATS)}", field="payload/format")
         period_of(payload, datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -72,9 +72,10 @@ def period_of(payload: dict[str, Any], now: datetime) -> tuple[datetime, datetim
     given = payload.get("period") or {"days": 30}
     try:
         if "days" in given:
-            return now - timedelta(days=int(given["days"])), now
-        first, last = (datetime.fromisoformat(given[name]).astimezone(UTC) for name in ("from", "to"))
-    except (KeyError, TypeError, ValueError):
+            first, last = now - timedelta(days=int(given["days"])), now
+        else:
+            first, last = (datetime.fromisoformat(given[name]).astimezone(UTC) for name in ("from", "to"))
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise BadRequest(
             'the period is {"days": 30} or {"from": …, "to": …}', field="payload/period"
         ) from None

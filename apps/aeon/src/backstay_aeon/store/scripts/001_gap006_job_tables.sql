@@ -81,7 +81,7 @@ LEFT JOIN backstay.workers AS hands ON hands.id = COALESCE(job.worker, job.settl
 LEFT JOIN aeon.announced AS announced ON announced.job_id = job.id
 LEFT JOIN backstay.fires AS fire ON fire.job_id = job.id
 LEFT JOIN backstay.schedules AS rule ON rule.id = fire.schedule_id
-LEFT JOIN aeon.schedule_rows AS timetable ON timetable.id::text = rule.name;
+LEFT JOIN aeon.schedule_rows AS timetable ON timetable.id::text = split_part(rule.name, '.', 1);
 
 -- A row becomes a job of the engine. What is left out is no wish: it stays NULL and the job type decides.
 CREATE OR REPLACE FUNCTION aeon.insert_job()
@@ -136,6 +136,7 @@ RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, 
 DECLARE
     at timestamptz := clock_timestamp();
     changed uuid;
+    now_in text;
 BEGIN
     IF (to_jsonb(NEW) - ARRAY['status', 'priority']) <> (to_jsonb(OLD) - ARRAY['status', 'priority']) THEN
         RAISE EXCEPTION 'of a job only status and priority can be changed: send other changes as a new job'
@@ -148,13 +149,16 @@ BEGIN
         UPDATE backstay.jobs AS job
         SET priority = 11 - NEW.priority,
             turn = job.run_at + (6 - NEW.priority) * interval '365 days',
+            -- Priority workers read the urgent queues alone.
+            queue = regexp_replace(job.queue, '\.urgent$', '') || CASE WHEN NEW.priority >= 8 THEN '.urgent' ELSE '' END,
             updated_at = at
         WHERE job.id = OLD.id AND job.state IN ('scheduled', 'held', 'available')
-        RETURNING id INTO changed;
+        RETURNING id, queue INTO changed, now_in;
         IF changed IS NULL THEN
             RAISE EXCEPTION 'job % has started: its priority cannot be changed any more', OLD.id
                 USING ERRCODE = '55000';
         END IF;
+        PERFORM backstay.notify_workers(ARRAY['queue:' || now_in]);
     END IF;
     IF NEW.status IS DISTINCT FROM OLD.status THEN
         PERFORM aeon.set_status(OLD.id, NEW.status, at);
@@ -340,14 +344,20 @@ SELECT
     own.id, own.name, own.job_type, own.payload_template, own.schedule_type, own.cron_expression, own.interval_ms,
     own.enabled,
     rule.last_fire_at AS last_run_at,
-    CASE WHEN NOT own.enabled OR NOT COALESCE(rule.is_active, TRUE) THEN NULL
-         WHEN rule.id IS NULL THEN own.run_at ELSE rule.next_fire_at END AS next_run_at,
-    COALESCE(rule.run_count, 0) AS run_count,
+    CASE WHEN NOT own.enabled THEN NULL WHEN rule.known = 0 THEN own.run_at ELSE rule.next_fire_at END AS next_run_at,
+    rule.run_count,
     own.max_runs, own.expires_at, own.created_by, own.team_id, own.created_at, own.updated_at,
     own.metadata || CASE WHEN own.problem IS NULL THEN '{}' ELSE jsonb_build_object('problem', own.problem) END
         AS metadata
 FROM aeon.schedule_rows AS own
-LEFT JOIN backstay.schedules AS rule ON rule.name = own.id::text;
+-- Each change of what it makes is another schedule of the engine, named after the row with a number behind it.
+CROSS JOIN LATERAL (
+    SELECT count(*) AS known, COALESCE(sum(one.run_count), 0)::integer AS run_count,
+        max(one.last_fire_at) AS last_fire_at, max(one.next_fire_at) FILTER (WHERE one.is_active) AS next_fire_at
+    FROM backstay.schedules AS one
+    WHERE one.tenant = COALESCE(own.team_id::text, '')
+      AND (one.name = own.id::text OR one.name LIKE own.id::text || '.%')
+) AS rule;
 
 -- The row is kept here; a job of ours tells the engine, which reckons the times.
 CREATE OR REPLACE FUNCTION aeon.change_schedule()
@@ -385,6 +395,17 @@ BEGIN
     SELECT * INTO NEW FROM public.job_schedules WHERE id = NEW.id;
     RETURN NEW;
 END $$;
+
+-- Its user is gone (by the foreign key): the engine must not make jobs in their name any more.
+CREATE OR REPLACE FUNCTION aeon.forget_creator()
+RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM backstay.enqueue('sync_schedule', jsonb_build_object('schedule_id', NEW.id, 'team_id', NEW.team_id));
+    RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER forget_creator AFTER UPDATE OF created_by ON aeon.schedule_rows
+FOR EACH ROW WHEN (OLD.created_by IS DISTINCT FROM NEW.created_by) EXECUTE FUNCTION aeon.forget_creator();
 
 CREATE OR REPLACE TRIGGER change_schedule INSTEAD OF INSERT OR UPDATE OR DELETE ON public.job_schedules
 FOR EACH ROW EXECUTE FUNCTION aeon.change_schedule();
