@@ -59,6 +59,49 @@ async def test_what_cannot_be_is_refused_with_its_field(
     assert await world.database.value("SELECT count(*) FROM public.jobs") == 0
 
 
+TIE = {"job_id": "0190163d-8694-739b-aea5-966c26f8ad91"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scheduled_for": "tomorrow"},
+        {"scheduled_for": "2026-03-29T08:00:00"},
+        {"payload": {"report": "job_summary", "period": {"days": 1e10}}},
+        {"payload": {"report": "job_summary", "period": {"days": -5}}},
+        {"payload": {"report": "job_summary", "period": {"days": 100_000}}},
+        {"payload": {"report": "job_summary", "period": "month"}},
+        {"payload": {"report": ["job_summary"]}},
+        {"job_type": "file_processing", "payload": {"file_id": TIE["job_id"], "operations": [["text"]]}},
+        {"job_type": "file_processing", "payload": {"file_id": TIE["job_id"], "operations": 7}},
+        {"job_type": "data_import", "payload": {"source": "x", "dataset": "d", "mapping": 7}},
+        {"job_type": "data_import", "payload": {"source": "x", "dataset": "d", "batch_size": True}},
+        {"parent_job_id": "nobody"},
+        {"parent_job_id": TIE["job_id"]},
+        {"depends_on": [{**TIE, "dependency_type": "conditional"}]},
+        {"depends_on": [{"job_id": "nobody"}]},
+        {"job_category": "a\0b"},
+        {"job_category": "x" * 51},
+        {"tags": ["\0"]},
+        {"metadata": {"a": "\0"}},
+        {"backoff_multiplier": -1},
+        {"backoff_multiplier": 1e308},
+        {"max_retries": 21},
+        {"retry_delay_ms": -1},
+        {"timeout_ms": 0},
+        {"job_type": "x" * 101},
+    ],
+    ids=str,
+)
+async def test_no_request_is_answered_with_a_fault_of_ours(
+    world: World, api: httpx.AsyncClient, change: dict[str, Any]
+) -> None:
+    """AEO-006: whatever is wrong with a request is told as the caller's, and nothing is stored."""
+    refused = await api.post("/api/jobs/create", json={**REPORT, **change})
+    assert refused.status_code in (400, 404, 422), refused.text
+    assert await world.database.value("SELECT count(*) FROM public.jobs") == 0
+
+
 async def test_another_teams_job_is_not_there(world: World, api: httpx.AsyncClient) -> None:
     """AEO-008: what belongs to others is as missing as what does not exist."""
     made = (await api.post("/api/jobs/create", json=REPORT)).json()
@@ -82,24 +125,6 @@ async def test_a_report_takes_what_an_import_gave(world: World, api: httpx.Async
     shown = (await api.get(f"/api/jobs/{second}")).json()
     assert shown["status"] == "completed"
     assert shown["result"]["input"]["report_id"] == first
-
-
-async def test_schedules_of_three_types(world: World, api: httpx.AsyncClient) -> None:
-    """AEO-024: cron, interval and once have their next time; what never fires is refused and not kept."""
-    base = {"name": "n", "job_type": "report_gen", "payload_template": REPORT["payload"]}
-    for timing in (
-        {"schedule_type": "cron", "cron_expression": "0 3 * * *"},
-        {"schedule_type": "interval", "interval_ms": 60_000},
-        {"schedule_type": "once", "next_run_at": "2028-01-01T00:00:00+00:00"},
-    ):
-        made = await api.post("/api/schedules", json={**base, **timing})
-        assert made.status_code == 201, made.text
-        assert made.json()["next_run_at"]
-    bad = await api.post(
-        "/api/schedules", json={**base, "schedule_type": "cron", "cron_expression": "99 * * * *"}
-    )
-    assert bad.status_code == 400
-    assert len((await api.get("/api/schedules")).json()) == 3
 
 
 async def test_json_prometheus_and_sql_agree(world: World, api: httpx.AsyncClient) -> None:

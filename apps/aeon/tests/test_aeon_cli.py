@@ -96,6 +96,8 @@ async def test_what_is_wrong_is_said_in_one_line(fleet: Fleet) -> None:
     """AEO-006: a wrong payload, an unknown team and a short password end with 1 and what to do."""
     for words, expected in (
         (("submit", "nothing", "{}", "--team", str(fleet.team)), "there is no job type 'nothing'"),
+        (("submit", "quick", "{broken", "--team", str(fleet.team)), "the payload is not JSON"),
+        (("submit", "quick", "[1]", "--team", str(fleet.team)), "the payload is not a JSON object"),
         (("jobs", "--team", "Süd"), "add it with: backstay-aeon teams add"),
         (("password", "a@b.example", "--team", str(fleet.team), "--password", "short"), "at least 10"),
         (("rejects", "0190163d-8694-739b-aea5-966c26f8ad91", "-o", "/tmp/none"), "there is no import"),

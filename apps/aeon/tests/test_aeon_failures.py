@@ -9,6 +9,7 @@ import pytest
 from aeon_world import World
 
 from backstay_aeon.actions import submit, watch
+from backstay_aeon.store import people
 
 RETRIES: dict[str, list[float]] = {
     "transient_network": [2, 4, 8, 16, 32],
@@ -105,6 +106,41 @@ async def test_people_decide_about_a_letter_with_notes(
     assert (letter["status"], letter["resolution_notes"]) == (word, "sent again")
     assert letter["resolved_by"] == world.user
     assert letter["resolved_at"] is not None
+
+
+async def test_a_letter_is_sent_again_as_the_refusal_of_plain_sql_says(
+    world: World, api: httpx.AsyncClient
+) -> None:
+    """AEO-021: retry runs the job once more and closes the letter with the notes."""
+    job_id = await fail(world, "validation_error")
+    await world.backstay.drain()
+    again = await api.post(f"/api/dlq/{job_id}/retry", json={"notes": "the sender mended it"})
+    assert again.status_code == 200, again.text
+    letter = await letter_of(world, job_id)
+    assert (letter["status"], letter["resolution_notes"]) == ("resolved", "retried: the sender mended it")
+    await world.backstay.drain()
+    runs = await world.database.value(
+        "SELECT count(*) FROM public.job_executions WHERE job_id = $1::text::uuid", job_id
+    )
+    assert runs == 2
+
+
+async def test_letters_of_other_teams_are_shown_to_operators_alone(
+    world: World, api: httpx.AsyncClient
+) -> None:
+    """AEO-031, AEO-008: the figures count every team; whose job died for which reason is told to its own."""
+    await fail(world, "validation_error")
+    given = {"job_type": "failing", "payload": {"as": "not_found"}}
+    await submit.create(world.services, world.other, None, given)
+    await world.backstay.drain()
+    key = await people.add_key(world.database, world.team, world.user, "ops", "operator")
+
+    own = (await api.get("/api/metrics")).json()
+    all_of_them = (await api.get("/api/metrics", headers={"Authorization": f"Bearer {key}"})).json()
+
+    assert own["queueDepths"]["dlq"] == 2
+    assert [one["failure_reason"] for one in own["dlq"]] == ["validation_error"]
+    assert {one["failure_reason"] for one in all_of_them["dlq"]} == {"validation_error", "not_found"}
 
 
 async def test_a_decision_needs_notes(world: World, api: httpx.AsyncClient) -> None:

@@ -226,19 +226,3 @@ async def test_a_zip_bomb_is_refused_and_the_next_import_runs(world: World) -> N
 
     good = await world.import_file("people.csv", TABLE, "people")
     assert await world.database.value("SELECT status FROM aeon.imports WHERE id = $1", good) == "completed"
-
-
-async def test_why_a_job_waits_is_one_sentence_with_a_number(world: World, api: httpx.AsyncClient) -> None:
-    """AEO-010: how many of one's own are ahead, whatever other teams have waiting."""
-    for _ in range(5):
-        await submit.create(world.services, world.other, None, {"job_type": "quick", "payload": {}})
-    own = [
-        (await api.post("/api/jobs/create", json={"job_type": "quick"})).json()["job_id"] for _ in range(3)
-    ]
-
-    last = (await api.get(f"/api/jobs/{own[-1]}")).json()["why"]
-    assert (
-        last == "2 of your own jobs are ahead; other teams take turns with you and do not delay it further."
-    )
-    await api.post(f"/api/jobs/{own[0]}/pause")
-    assert "paused" in (await api.get(f"/api/jobs/{own[0]}")).json()["why"]

@@ -102,6 +102,17 @@ async def test_plain_sql_cancels_pauses_and_refuses(world: World, url: str) -> N
     await connection.close()
 
 
+async def test_another_priority_by_plain_sql_changes_who_takes_the_job(world: World, url: str) -> None:
+    """AEO-012, AEO-010: from 5 to 9 it is a priority worker's, and back again it is not."""
+    given = {"job_type": "report_gen", "payload": REPORT}
+    made = (await submit.create(world.services, world.team, world.user, given))["job_id"]
+    connection = await as_app(url)
+    for priority, queue in ((9, "reports.urgent"), (10, "reports.urgent"), (7, "reports")):
+        await connection.execute("UPDATE jobs SET priority = $2 WHERE id = $1", made, priority)
+        assert (await world.services.app.jobs.get(made)).queue == queue
+    await connection.close()
+
+
 async def test_a_circle_of_dependencies_is_refused_by_its_names(world: World, url: str) -> None:
     """AEO-023: A waits for B, B for C, and C may not wait for A."""
     made = [

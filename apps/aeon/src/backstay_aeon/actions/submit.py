@@ -63,7 +63,23 @@ def check(given: dict[str, Any]) -> None:
     moment = given.get("scheduled_for")
     if isinstance(moment, datetime) and moment.tzinfo is None:
         raise BadRequest("scheduled_for needs a time zone, as in 2026-03-29T08:00:00Z", field="scheduled_for")
+    if given.get("parent_job_id") is not None:
+        uuid_of(given["parent_job_id"], "parent_job_id")
+    for tie in given.get("depends_on") or ():
+        if tie["type"] == "conditional" and not (tie.get("condition") or {}).get("operator"):
+            raise BadRequest(
+                'a conditional dependency needs a condition, as {"at": "/rows", "operator": ">", "value": 0}',
+                field="depends_on",
+            )
     job_types.get(given["job_type"]).validate(given.get("payload") or {})
+
+
+def uuid_of(value: Any, field: str) -> UUID:
+    """An id; raises BadRequest with the field for anything else."""
+    try:
+        return UUID(str(value))
+    except ValueError:
+        raise BadRequest(f"{field} is not an id: {value}", field=field) from None
 
 
 async def create(
@@ -132,23 +148,3 @@ async def job_of(services: Services, job_id: Any, team_id: UUID) -> Job:
     if job.tenant != str(team_id):
         raise Missing(f"there is no job {job_id}", field="depends_on")
     return job
-
-
-async def why(services: Services, job: Job, team_id: UUID) -> str:
-    """Why a job waits, for whoever sent it: one true sentence."""
-    if job.state.value != "available":
-        return (await services.app.doctor.why(job.id))[0]
-    ahead = await services.database.row(
-        "SELECT count(*) FILTER (WHERE tenant = $1) AS own, count(*) FILTER (WHERE tenant <> $1) AS others"
-        " FROM backstay.jobs WHERE state = 'available' AND queue = $2 AND (turn, id) < ($3, $4)",
-        job.tenant,
-        job.queue,
-        await services.database.value("SELECT turn FROM backstay.jobs WHERE id = $1", job.id),
-        job.id,
-    ) or {"own": 0}
-    sentences = await services.app.doctor.why(job.id)
-    if ahead["own"]:
-        number = ahead["own"]
-        told = "one of your own jobs is" if number == 1 else f"{number} of your own jobs are"
-        return f"{told.capitalize()} ahead; other teams take turns with you and do not delay it further."
-    return sentences[0]

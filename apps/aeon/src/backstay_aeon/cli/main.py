@@ -18,7 +18,7 @@ from backstay.errors import BackstayError
 from backstay.kit import hash_password
 from backstay_aeon import worker as workers
 from backstay_aeon.actions import check as checks
-from backstay_aeon.actions import imports, submit, watch
+from backstay_aeon.actions import explain, imports, submit, watch
 from backstay_aeon.domain.errors import AeonError
 from backstay_aeon.services import Services, here
 from backstay_aeon.store import people
@@ -55,6 +55,17 @@ def run(act: Callable[[Services], Awaitable[Any]]) -> Any:
             await services.close()
 
     return asyncio.run(whole())
+
+
+def json_object(text: str, what: str) -> dict[str, Any]:
+    """A JSON object that somebody wrote; anything else is refused in a line."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise AeonError(f"{what} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise AeonError(f"{what} is not a JSON object")
+    return found
 
 
 def say(value: Any, as_json: bool) -> None:
@@ -169,7 +180,7 @@ def submit_job(
 
     async def make(services: Services) -> Any:
         team_id = await people.team(services.database, team)
-        given = {"job_type": job_type, "payload": json.loads(payload), "priority": priority}
+        given = {"job_type": job_type, "payload": json_object(payload, "the payload"), "priority": priority}
         return await submit.create(services, team_id, None, given)
 
     say(run(make), as_json)
@@ -196,7 +207,7 @@ def job(job_id: str, as_json: bool = JSON) -> None:
     async def find(services: Services) -> Any:
         found = await services.app.jobs.get(job_id)
         row = await services.database.row("SELECT * FROM public.jobs WHERE id = $1", found.id) or {}
-        why = None if found.is_finished else await submit.why(services, found, UUID(found.tenant))
+        why = None if found.is_finished else await explain.why(services, found)
         return {**row, "why": why}
 
     say(run(find), as_json)
@@ -278,7 +289,7 @@ def receipt_show(import_id: UUID) -> None:
 @receipts.command("verify")
 def receipt_verify(file: Path, as_json: bool = JSON) -> None:
     """Check a receipt; exit 0 only if all of it holds."""
-    problems = run(lambda services: imports.verify(services, json.loads(file.read_text())))
+    problems = run(lambda services: imports.verify(services, json_object(file.read_text(), str(file))))
     say({"holds": not problems, "problems": problems}, as_json)
     raise typer.Exit(1 if problems else 0)
 

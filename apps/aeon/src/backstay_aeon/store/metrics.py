@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from backstay_aeon.store.database import Database
 
@@ -34,6 +35,11 @@ FROM backstay.workers
 WHERE state <> 'stopped' AND (state <> 'dead' OR heartbeat_at > now() - interval '15 minutes')
 ORDER BY id
 """
+LETTERS = """
+SELECT id, original_job_id, job_type, failure_reason, total_attempts, created_at
+FROM public.dead_letter_jobs WHERE status = 'pending' AND ($1::uuid IS NULL OR team_id = $1)
+ORDER BY created_at DESC LIMIT 100
+"""
 SLO = """
 SELECT (SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY took_ms) FROM aeon.submissions
         WHERE at >= now() - $1::interval) AS submission_p95_ms,
@@ -56,15 +62,12 @@ WHERE jobs.args -> 'payload' IS NOT NULL AND jobs.created_at >= now() - $1::inte
 """
 
 
-async def collect(database: Database) -> dict[str, Any]:
-    """What the document's collector gives, under its names."""
+async def collect(database: Database, team_id: UUID | None = None) -> dict[str, Any]:
+    """What the document's collector gives, under its names; dead letters only of this team, if one is given."""
     depths = await database.row(DEPTHS) or {}
     performance = await database.row(PERFORMANCE) or {}
     workers = await database.rows(WORKERS)
-    dlq = await database.rows(
-        "SELECT id, original_job_id, job_type, failure_reason, total_attempts, created_at"
-        " FROM public.dead_letter_jobs WHERE status = 'pending' ORDER BY created_at DESC LIMIT 100"
-    )
+    dlq = await database.rows(LETTERS, team_id)
     return {
         "timestamp": await database.value("SELECT clock_timestamp()"),
         "queueDepths": depths,

@@ -6,12 +6,13 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, File, Form, Request, Response, UploadFile
 
 from backstay.kit import Actor, Authentication, Crumb, Pages, not_found, path_of, read_upload
-from backstay_aeon.actions import imports, submit, watch
+from backstay_aeon.actions import explain, imports, submit, watch
 from backstay_aeon.domain.errors import AeonError, Missing
 from backstay_aeon.services import Services
 from backstay_aeon.store import imports as import_store
 from backstay_aeon.store import metrics
-from backstay_aeon.web.api import LIST, person
+from backstay_aeon.web.api.jobs import LIST
+from backstay_aeon.web.callers import person, team_shown
 from backstay_aeon.web.team_pages import add_team_pages
 
 
@@ -30,7 +31,7 @@ def _operations(web: APIRouter, services: Services, pages: Pages, auth: Authenti
 
     @web.get("/")
     async def operations(request: Request, actor: reader) -> Response:
-        figures = await metrics.collect(database)
+        figures = await metrics.collect(database, team_shown(actor))
         done, lost = figures["performance"]["successful"], figures["performance"]["failed"]
         share = 100 * done / (done + lost) if done + lost else None
         alerts = await database.rows("SELECT * FROM aeon.alerts ORDER BY id DESC LIMIT 20")
@@ -120,7 +121,7 @@ def _jobs(web: APIRouter, services: Services, pages: Pages, auth: Authentication
         runs = await database.rows(
             "SELECT * FROM public.job_executions WHERE job_id = $1 ORDER BY attempt_number", found.id
         )
-        why = "" if found.is_finished else await submit.why(services, found, UUID(actor.tenant))
+        why = "" if found.is_finished else await explain.why(services, found)
         crumbs = [Crumb("Jobs", "/jobs"), Crumb(job_id)]
         return pages.render(request, "job.html", title=found.kind, crumbs=crumbs, job=row, runs=runs, why=why)
 

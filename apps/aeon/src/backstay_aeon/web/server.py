@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
@@ -69,6 +70,9 @@ def web_app(services: Services) -> FastAPI:
 
     app.add_exception_handler(AeonError, refused)
     app.add_exception_handler(BackstayError, refused)
+    # What PostgreSQL cannot store (a NUL in a text, a number too large) was sent by the caller.
+    app.add_exception_handler(asyncpg.DataError, refused)
+    app.add_exception_handler(asyncpg.IntegrityConstraintViolationError, refused)
     return app
 
 

@@ -11,7 +11,8 @@ from backstay_aeon.domain.errors import AeonError
 from backstay_aeon.handlers.report_gen import FORMATS
 from backstay_aeon.services import Services
 from backstay_aeon.store.reports import FIGURES
-from backstay_aeon.web.api import person, report_response
+from backstay_aeon.web.api.reports import report_response
+from backstay_aeon.web.callers import person
 
 
 def add_team_pages(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:

@@ -1,0 +1,77 @@
+"""Tables come in, are corrected, and go out again."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, File, Form, Response, UploadFile
+
+from backstay.kit import Actor, Authentication, read_upload
+from backstay_aeon.actions import imports
+from backstay_aeon.domain.imports.columns import as_json, read_dataset
+from backstay_aeon.services import Services
+from backstay_aeon.store import imports as import_store
+from backstay_aeon.web.callers import person
+
+
+def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None:
+    """Tables come in, are corrected, and go out again."""
+    reader = Annotated[Actor, Depends(auth.require("jobs.read"))]
+    writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
+    database = services.database
+
+    @api.post("/datasets/{name}", status_code=201)
+    async def dataset(actor: writer, name: str, body: dict[str, Any]) -> Any:
+        made = read_dataset(name, body)
+        async with database.connection() as connection:
+            await import_store.save_dataset(connection, UUID(actor.tenant), made)
+        return as_json(made)
+
+    @api.post("/imports", status_code=202)
+    async def begin(
+        actor: writer,
+        file: Annotated[UploadFile, File()],
+        dataset: Annotated[str, Form()],
+        dry_run: Annotated[bool, Form()] = False,
+    ) -> Any:
+        content = await read_upload(file, most=services.settings.max_upload_mb * 1024 * 1024)
+        team, user = UUID(actor.tenant), person(actor)
+        made = await imports.begin(
+            services, team, user, name=file.filename or "file", content=content, dataset=dataset
+        )
+        job = await imports.start(services, team, user, made, dry_run=dry_run)
+        return {"import_id": str(made), "job_id": job}
+
+    @api.get("/imports")
+    async def listed(actor: reader) -> Any:
+        return await import_store.of_team(database, UUID(actor.tenant))
+
+    @api.get("/imports/{import_id}")
+    async def shown(actor: reader, import_id: UUID) -> Any:
+        return await imports.show(services, UUID(actor.tenant), import_id)
+
+    @api.post("/imports/{import_id}/start", status_code=202)
+    async def start(actor: writer, import_id: UUID) -> Any:
+        return {"job_id": await imports.start(services, UUID(actor.tenant), person(actor), import_id)}
+
+    @api.get("/imports/{import_id}/rejects")
+    async def rejects(actor: reader, import_id: UUID) -> Response:
+        content = await imports.rejects(services, UUID(actor.tenant), import_id)
+        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+        name = f'attachment; filename="rejects-{import_id}.xlsx"'
+        return Response(content, media_type=kind, headers={"Content-Disposition": name})
+
+    @api.post("/imports/{import_id}/rejects", status_code=202)
+    async def resubmit(actor: writer, import_id: UUID, file: Annotated[UploadFile, File()]) -> Any:
+        content = await read_upload(file, most=services.settings.max_upload_mb * 1024 * 1024)
+        job = await imports.resubmit(
+            services, UUID(actor.tenant), person(actor), import_id, file.filename or "rejects.xlsx", content
+        )
+        return {"job_id": job}
+
+    @api.post("/imports/{import_id}/undo", status_code=202)
+    async def undo(actor: writer, import_id: UUID) -> Any:
+        return {"job_id": await imports.undo(services, UUID(actor.tenant), person(actor), import_id)}
+
+    @api.get("/imports/{import_id}/receipt")
+    async def receipt(actor: reader, import_id: UUID) -> Any:
+        return await imports.receipt(services, UUID(actor.tenant), import_id)
