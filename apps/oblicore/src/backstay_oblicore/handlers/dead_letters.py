@@ -41,28 +41,35 @@ def register(services: Services) -> Any:
                 LIMIT 500
                 """
             )
-            for row in rows:
-                await _announce(closing, row)
-            closing.result["letters"] = len(rows)
+            unheard = [row for row in rows if not await _announce(closing, row)]
+            if unheard:
+                ctx.log.warning("Nobody to tell of a death: add a platform admin", letters=len(unheard))
+            closing.result |= {"letters": len(rows) - len(unheard), "without_reader": len(unheard)}
         return {}
 
     return alert_dead_letters
 
 
-async def _announce(closing: Closing, row: Any) -> None:
+async def _announce(closing: Closing, row: Any) -> bool:
+    """Write down a death and tell of it; False if there is nobody to tell yet, so that it is looked at again."""
     connection = closing.connection
-    await connection.execute(
-        "INSERT INTO oblicore.announced_deaths (job_id, epoch) VALUES ($1, $2)", row["job_id"], row["epoch"]
-    )
     context = from_json(row["error_context"])
     arguments = context.get("input_parameters") or {}
     company = _uuid(arguments.get("company_id")) or row["company_id"]
+    known = await _existing_company(connection, company)
+    await _close_subject(connection, row["job_type"], arguments, row["error_message"])
+    readers = await _readers(connection, row["job_type"], arguments, company, context)
+    if readers == []:
+        return False
+    await connection.execute(
+        "INSERT INTO oblicore.announced_deaths (job_id, epoch) VALUES ($1, $2)", row["job_id"], row["epoch"]
+    )
     await audit.write(
         connection,
         "JOB_ERROR",
         entity_type="BACKGROUND_JOB",
         entity_id=row["job_id"],
-        company=await _existing_company(connection, company),
+        company=known,
         previous=arguments,
         new={
             "job_type": row["job_type"],
@@ -71,10 +78,8 @@ async def _announce(closing: Closing, row: Any) -> None:
             "context": {key: value for key, value in context.items() if key != "input_parameters"},
         },
     )
-    await _close_subject(connection, row["job_type"], arguments, row["error_message"])
-    readers = await _readers(connection, row["job_type"], arguments, company, context)
-    known = await _existing_company(connection, company)
-    closing.notes += [_note(row, reader, known) for reader in readers]
+    closing.notes += [_note(row, reader, known) for reader in readers or ()]
+    return True
 
 
 async def _close_subject(connection: Any, kind: str, arguments: dict[str, Any], error: str | None) -> None:
@@ -118,10 +123,15 @@ def _note(row: Any, reader: str, company: UUID | None) -> Note:
 
 async def _readers(
     connection: Any, kind: str, arguments: dict[str, Any], company: UUID | None, context: dict[str, Any]
-) -> list[str]:
+) -> list[str] | None:
+    """Return who hears of a death; None if nobody is to."""
     job = JOB_TYPES.get(kind)
     if job is not None and job.told == "nobody":
-        return []
+        return None
+    if kind == "DELIVER_PACK":
+        asked = await _asked_for_pack(connection, _uuid(arguments.get("distribution_id")))
+        if asked:
+            return [asked]
     if job is not None and job.told == "requester":
         asked = arguments.get("requested_by") or arguments.get("user_id")
         document = _uuid(arguments.get("document_id") or context.get("document_id"))
@@ -136,6 +146,14 @@ async def _readers(
         if admins:
             return admins
     return await people.platform_admins(connection)
+
+
+async def _asked_for_pack(connection: Any, distribution: UUID | None) -> str | None:
+    """Return who let a pack be sent: whoever it did not reach, the sender has to know."""
+    asked = await connection.fetchval(
+        "SELECT requested_by FROM oblicore.pack_distributions WHERE id = $1", distribution
+    )
+    return str(asked) if asked else None
 
 
 async def _existing_company(connection: Any, company: UUID | None) -> UUID | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -42,9 +42,7 @@ def register(services: Services) -> Any:
                 told = await notifications.told_about(closing.connection, [row["id"] for row in rows])
                 for row in rows:
                     looked += 1
-                    notes, missed = notes_for(
-                        row, today=today, people=known, sent=_keys(told.get(row["id"], ()))
-                    )
+                    notes, missed = notes_for(row, today=today, people=known, told=told.get(row["id"], {}))
                     closing.notes += notes
                     unheard += missed
                 await obligations.move_deadlines(closing.connection, company.id, site_id, today=today)
@@ -56,26 +54,26 @@ def register(services: Services) -> Any:
     return deadline_alert_job
 
 
-def _keys(told: Iterable[str]) -> set[str]:
-    return {key.split(":", 2)[2] for key in told}
-
-
 def notes_for(
-    row: Mapping[str, Any], *, today: date, people: Sequence[Person], sent: Collection[str]
+    row: Mapping[str, Any], *, today: date, people: Sequence[Person], told: Mapping[str, Collection[str]]
 ) -> tuple[list[Note], int]:
-    """Return the notes that a deadline has earned today, and one if there is nobody to tell."""
-    alert = deadline_alert(row["due_date"], today=today, sent=sent, frequency=row["frequency"])
-    if alert is None:
-        return [], 0
+    """Return the notes that a deadline has earned today, and one if there is nobody to tell.
+
+    `told` is what each reader has had: a note that could not be written for one is made up for at the next look.
+    """
     assigned = str(row["assigned_to"]) if row["assigned_to"] else None
     readers = recipients.for_deadline(assigned, site=str(row["site_id"]), people=people)
-    if not readers:
-        return [], 1
-    notes = [_note(row, alert, reader, AlertType.DEADLINE_ALERT) for reader in readers]
-    if alert.escalates:
-        others = [person for person in recipients.admins(people) if person not in readers]
-        notes += [_note(row, alert, reader, AlertType.ESCALATION) for reader in others]
-    return notes, 0
+    notes = []
+    for reader in [*readers, *(one for one in recipients.admins(people) if one not in readers)]:
+        sent = {key.split(":", 2)[2] for key in told.get(reader, ())}
+        alert = deadline_alert(row["due_date"], today=today, sent=sent, frequency=row["frequency"])
+        if alert is None:
+            continue
+        if reader in readers:
+            notes.append(_note(row, alert, reader, AlertType.DEADLINE_ALERT))
+        elif readers and alert.escalates:
+            notes.append(_note(row, alert, reader, AlertType.ESCALATION))
+    return notes, 0 if readers else 1
 
 
 def _note(row: Mapping[str, Any], alert: Alert, reader: str, alert_type: AlertType) -> Note:

@@ -11,12 +11,13 @@ from zoneinfo import ZoneInfo
 
 from backstay import Backoff, Context, Hopeless, Snooze
 from backstay_oblicore.domain.errors import MailUnavailable
+from backstay_oblicore.domain.icalendar import Event, calendar_of
 from backstay_oblicore.domain.preferences import from_stored
 from backstay_oblicore.profile import DELIVERY_FOR
 from backstay_oblicore.services import Services
 from backstay_oblicore.store import notifications
 from backstay_oblicore.store.database import from_json
-from backstay_parts.mail import Mail, MailRefused
+from backstay_parts.mail import Attachment, Mail, MailRefused
 from backstay_parts.sms import SmsRefused
 
 DELIVERY: dict[str, Any] = {
@@ -42,15 +43,19 @@ def register(services: Services) -> Any:
         wait = quiet_for(row, now=ctx.now)
         if wait:
             raise Snooze(wait)
+        status = "SENT"
         try:
             reply = await _send(services, row, now=ctx.now)
+        except NoWay as reason:
+            # Nothing went wrong, so nothing dies: the ledger says why this reader got no message.
+            status, reply = "FAILED", str(reason)
         except (MailRefused, SmsRefused) as error:
             if error.is_temporary:
                 raise MailUnavailable(str(error)) from error
             await _give_up(services, [row["id"]], str(error), now=ctx.now)
             raise Hopeless(str(error)) from error
         async with services.closing(ctx) as closing:
-            await notifications.mark(closing.connection, [row["id"]], status="SENT", reply=reply, now=ctx.now)
+            await notifications.mark(closing.connection, [row["id"]], status=status, reply=reply, now=ctx.now)
             closing.result["reply"] = reply
         return {}
 
@@ -71,7 +76,7 @@ def register_digest(services: Services) -> Any:
         ids = [row["id"] for row in rows]
         mail = digest_mail(rows, day=day, public_url=services.settings.public_url)
         try:
-            reply = await services.mail.send(mail, now=ctx.now)
+            reply = (await services.mail.deliver(mail, now=ctx.now)).reply
         except MailRefused as error:
             if error.is_temporary:
                 raise MailUnavailable(str(error)) from error
@@ -121,19 +126,22 @@ def quiet_for(row: Mapping[str, Any], *, now: datetime) -> timedelta:
     return chosen.quiet_for(now.astimezone(ZoneInfo(row["zone"])))
 
 
+class NoWay(Exception):
+    """There is no way to this reader on this channel, and no later try would find one."""
+
+
 async def _send(services: Services, row: Mapping[str, Any], *, now: datetime) -> str:
+    """Send on the row's channel; return the server's reply."""
     if row["channel"] == "SMS":
         if services.sms is None:
-            raise Hopeless(
-                "no SMS provider is set: OBLICORE_SMS_URL, OBLICORE_SMS_ACCOUNT, OBLICORE_SMS_TOKEN"
-            )
+            raise NoWay("no SMS provider is set: OBLICORE_SMS_URL, OBLICORE_SMS_ACCOUNT, OBLICORE_SMS_TOKEN")
         if not row["phone"]:
-            await _give_up(services, [row["id"]], "no phone number", now=now)
-            raise Hopeless("the reader has no phone number")
+            raise NoWay("the reader has no phone number")
         return await services.sms.send(row["phone"], sms_text(row["title"]))
     if row["channel"] == "PUSH":
-        raise Hopeless("push messages need a provider, and none can be set yet")
-    return await services.mail.send(alert_mail(row, public_url=services.settings.public_url), now=now)
+        raise NoWay("push messages need a provider, and none can be set yet")
+    mail = alert_mail(row, public_url=services.settings.public_url)
+    return (await services.mail.deliver(mail, now=now)).reply
 
 
 async def _give_up(services: Services, ids: Sequence[UUID], reason: str, *, now: datetime) -> None:
@@ -143,28 +151,75 @@ async def _give_up(services: Services, ids: Sequence[UUID], reason: str, *, now:
 
 def alert_mail(row: Mapping[str, Any], *, public_url: str) -> Mail:
     """Write one loud mail as text and HTML; its id is the note's, so that a second copy can be recognised."""
-    link = f"{public_url}{row['action_url']}" if row["action_url"] else public_url
-    text = f"{row['message']}\n\n{link}\n"
-    html = f'<p>{escape(row["message"])}</p><p><a href="{escape(link)}">{escape(link)}</a></p>'
-    return Mail(row["email"], one_line(row["title"]), text, html, message_id=f"<{row['id']}@oblicore>")
+    link = link_of(row, public_url)
+    clause = clause_of(row)
+    quoted = f"\n> {clause}\n" if clause else ""
+    text = f"{row['message']}\n{quoted}\n{link}\n"
+    html = f"<p>{escape(row['message'])}</p>{_quote(clause)}{_anchor(link)}"
+    return Mail(
+        row["email"],
+        one_line(row["title"]),
+        text,
+        html,
+        calendar_for([row], public_url),
+        message_id=f"<{row['id']}@oblicore>",
+    )
 
 
 def digest_mail(rows: Sequence[Mapping[str, Any]], *, day: date, public_url: str) -> Mail:
     """Gather a day's quiet notes into one mail."""
     lines, items = [], []
     for row in rows:
-        link = f"{public_url}{row['action_url']}" if row["action_url"] else public_url
-        lines.append(f"[{row['severity']}] {row['title']}\n{row['message']}\n{link}\n")
+        link, clause = link_of(row, public_url), clause_of(row)
+        quoted = f"> {clause}\n" if clause else ""
+        lines.append(f"[{row['severity']}] {row['title']}\n{row['message']}\n{quoted}{link}\n")
         items.append(
-            f"<li><b>{escape(row['title'])}</b><br>{escape(row['message'])}<br>"
-            f'<a href="{escape(link)}">{escape(link)}</a></li>'
+            f"<li><b>{escape(row['title'])}</b><br>{escape(row['message'])}{_quote(clause)}{_anchor(link)}</li>"
         )
     count = len(rows)
     subject = f"{count} note{'s' * (count > 1)} for {day:%-d %B %Y}"
     intro = f"What came up by {day:%-d %B %Y}:"
-    html = f"<p>{intro}</p><ul>{''.join(items)}</ul>"
-    ident = f"<digest-{rows[0]['id']}-{day}@oblicore>"
-    return Mail(rows[0]["email"], subject, f"{intro}\n\n" + "\n".join(lines), html, message_id=ident)
+    return Mail(
+        rows[0]["email"],
+        subject,
+        f"{intro}\n\n" + "\n".join(lines),
+        f"<p>{intro}</p><ul>{''.join(items)}</ul>",
+        calendar_for(rows, public_url),
+        message_id=f"<digest-{rows[0]['id']}-{day}@oblicore>",
+    )
+
+
+def link_of(row: Mapping[str, Any], public_url: str) -> str:
+    """Return where a note leads to."""
+    return f"{public_url}{row['action_url']}" if row["action_url"] else public_url
+
+
+def clause_of(row: Mapping[str, Any]) -> str:
+    """Return the words of the permit that a note is about, in one line; empty if it is about none."""
+    return one_line(str(from_json(row["metadata"]).get("clause") or ""))
+
+
+def calendar_for(rows: Sequence[Mapping[str, Any]], public_url: str) -> tuple[Attachment, ...]:
+    """Put the deadlines that notes are about into a calendar file; nothing if they are about none."""
+    events = [
+        Event(
+            uid=f"deadline-{row['entity_id']}",
+            day=date.fromisoformat(due),
+            summary=one_line(row["title"]),
+            url=link_of(row, public_url),
+        )
+        for row in rows
+        if (due := from_json(row["metadata"]).get("due_date"))
+    ]
+    return (Attachment("deadlines.ics", calendar_of(events)),) if events else ()
+
+
+def _quote(clause: str) -> str:
+    return f"<blockquote>{escape(clause)}</blockquote>" if clause else ""
+
+
+def _anchor(link: str) -> str:
+    return f'<p><a href="{escape(link)}">{escape(link)}</a></p>'
 
 
 def sms_text(title: str) -> str:

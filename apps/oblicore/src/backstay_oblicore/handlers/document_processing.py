@@ -14,8 +14,8 @@ from backstay import Context
 from backstay_oblicore import files
 from backstay_oblicore.domain import storage_paths, texts
 from backstay_oblicore.domain.errors import DocumentMissing, OblicoreError, OcrFailed
-from backstay_oblicore.domain.permits.asking import Doubt, merge
-from backstay_oblicore.domain.permits.conditions import Reading, fingerprint, read_pages
+from backstay_oblicore.domain.permits.asking import Doubt, keep_known, merge
+from backstay_oblicore.domain.permits.conditions import Reading, read_pages
 from backstay_oblicore.domain.permits.pages import Page, Table, page_from_text
 from backstay_oblicore.domain.registry import model_seconds
 from backstay_oblicore.handlers.document_results import Extraction, failed, finish
@@ -82,6 +82,7 @@ class _Work:
     user: UUID | None
     only_new: bool
     warnings: list[str] = field(default_factory=list)
+    poor_pages: dict[int, float] = field(default_factory=dict)
 
     async def extract(self) -> Extraction:
         """Read the document; everything slow is a step that a retry does not repeat."""
@@ -105,6 +106,9 @@ class _Work:
         await self._keep_text(text, len(pages), is_native=not needs_ocr, confidence=confidence)
         reading = await asyncio.to_thread(read_pages, pages, rules)
         hit_rate, before = reading.hit_rate, len(reading.conditions)
+        known: frozenset[str] = frozenset()
+        if self.only_new:
+            reading, known = keep_known(reading, await self._known())
         reading, doubts = await self._ask(reading, seconds)
         return Extraction(
             reading=reading,
@@ -112,6 +116,8 @@ class _Work:
             warnings=self.warnings,
             ocr_required=needs_ocr,
             ocr_confidence=confidence,
+            poor_pages=self.poor_pages,
+            known=known,
             model=self.services.settings.model_name if self.services.settings.model_url else None,
             hit_rate=hit_rate,
             by_rule=before,
@@ -121,7 +127,8 @@ class _Work:
     async def _recognise(self, content: bytes, shape: reader.Outline) -> tuple[list[Page], float]:
         """Recognise the scanned pages, each as a step; pages with text of their own are taken as they are."""
         native = {page.number: page for page in await asyncio.to_thread(reader.native_pages, content)}
-        pages, marks = [], []
+        pages: list[Page] = []
+        marks: dict[int, float] = {}
         for number in range(1, shape.page_count + 1):
             if number not in shape.scanned:
                 pages.append(native[number])
@@ -130,11 +137,15 @@ class _Work:
             self.ctx.progress(number, shape.page_count, f"Recognised page {number}/{shape.page_count}")
             tables = [Table(number, one["caption"], _rows(one["rows"])) for one in found.get("tables", ())]
             pages.append(page_from_text(number, found["text"], tables))
-            marks.append(float(found["confidence"]))
-        confidence = round(sum(marks) / len(marks), 4)
-        if confidence < LEAST_OCR_CONFIDENCE:
-            self.warnings.append(f"OCR confidence is {confidence:.2f}, below {LEAST_OCR_CONFIDENCE}")
-            self.ctx.log.warning("OCR confidence is low", ocr_confidence=confidence)
+            marks[number] = float(found["confidence"])
+        confidence = round(sum(marks.values()) / len(marks), 4)
+        # Eleven good pages do not make up for one that nobody can read.
+        self.poor_pages = {number: mark for number, mark in marks.items() if mark < LEAST_OCR_CONFIDENCE}
+        for number, mark in self.poor_pages.items():
+            self.warnings.append(
+                f"OCR confidence of page {number} is {mark:.2f}, below {LEAST_OCR_CONFIDENCE}"
+            )
+            self.ctx.log.warning("OCR confidence is low", page=number, ocr_confidence=mark)
         return pages, confidence
 
     async def _keep_text(self, text: str, pages: int, *, is_native: bool, confidence: float | None) -> None:
@@ -148,8 +159,6 @@ class _Work:
 
     async def _ask(self, reading: Reading, seconds: float) -> tuple[Reading, Sequence[Doubt]]:
         segments = list(reading.unmatched)
-        if self.only_new and segments:
-            segments = await self._unknown(segments)
         client = self.services.model(seconds=seconds)
         if client is None or not segments:
             if segments:
@@ -164,13 +173,14 @@ class _Work:
         answers = await ask_about(segments, Reader(client, seconds), remember=remember)
         return merge(reading, answers, model=client.model)
 
-    async def _unknown(self, segments: list[Any]) -> list[Any]:
+    async def _known(self) -> set[str]:
+        """Return the fingerprints of the document's obligations, those of people's decisions included."""
         async with self.services.database.as_service() as connection:
             rows = await connection.fetch(
-                "SELECT fingerprint FROM oblicore.obligations WHERE document_id = $1", self.paper["id"]
+                "SELECT fingerprint FROM oblicore.obligations WHERE document_id = $1 AND deleted_at IS NULL",
+                self.paper["id"],
             )
-        known = {row["fingerprint"] for row in rows}
-        return [segment for segment in segments if fingerprint(segment.text) not in known]
+        return {row["fingerprint"] for row in rows if row["fingerprint"]}
 
 
 async def _recognise_page(content: bytes, number: int) -> dict[str, Any]:

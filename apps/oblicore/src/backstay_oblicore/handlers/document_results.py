@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -52,6 +52,8 @@ class Extraction:
     hit_rate: float
     by_rule: int
     milliseconds: int
+    poor_pages: Mapping[int, float] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()  # obligations of an earlier reading whose words still stand there
 
 
 @dataclass(frozen=True)
@@ -68,35 +70,21 @@ async def finish(
 ) -> None:
     """Write everything in the transaction that ends the job."""
     conditions = done.reading.conditions
-    items = review_items(done)
     async with services.closing(ctx, user) as closing:
         connection = closing.connection
-        known = await documents.replace_obligations(connection, paper, conditions, created_by=user)
+        known = await documents.replace_obligations(
+            connection, paper, conditions, kept=done.known, created_by=user
+        )
         await documents.replace_sentences(connection, paper, done.reading.sentences)
+        items = review_items(done, still_open=await documents.open_texts(connection, paper["id"]))
+        await documents.withdraw_reviews(connection, paper, {item.key for item in items})
         flagged = await documents.add_reviews(connection, paper, items, known)
         await documents.add_parameters(connection, paper, map(_parameter, done.reading.table_limits))
-        await documents.write_log(
-            connection,
-            paper,
-            model=done.model,
-            library=LIBRARY_VERSION,
-            segments=done.reading.segment_count,
-            obligations=len(conditions),
-            flagged=flagged,
-            milliseconds=done.milliseconds,
-            ocr_required=done.ocr_required,
-            ocr_confidence=done.ocr_confidence,
-            warnings=list(done.warnings),
-            metadata={
-                "rules_library_matches": done.by_rule,
-                "ai_extractions": len(conditions) - done.by_rule,
-                "hit_rate": done.hit_rate,
-                "open_sentences": len(done.reading.open_sentences),
-            },
-        )
-        await documents.finish(connection, paper["id"], status_of(done, items), now=ctx.now)
+        await documents.write_log(connection, paper, **_log_line(done, flagged))
+        found_any = bool(conditions or done.known)
+        await documents.finish(connection, paper["id"], found_any=found_any, now=ctx.now)
         counts = {
-            "obligations_extracted": len(conditions),
+            "obligations_extracted": len(conditions) + len(done.known),
             "flagged_for_review": flagged,
             "processing_time_ms": done.milliseconds,
         }
@@ -105,17 +93,29 @@ async def finish(
         ctx.log.info("Document processed", total_obligations=len(conditions), processed=len(conditions))
 
 
-def status_of(done: Extraction, items: Sequence[ReviewItem]) -> str:
-    """Complete only if something was found, nothing is open and nothing blocks."""
-    if not done.reading.conditions:
-        return ExtractionStatus.ZERO_OBLIGATIONS
-    if done.reading.open_sentences or any(item.is_blocking for item in items):
-        return ExtractionStatus.REVIEW_REQUIRED
-    return ExtractionStatus.COMPLETED
+def _log_line(done: Extraction, flagged: int) -> dict[str, Any]:
+    count = len(done.reading.conditions)
+    return {
+        "model": done.model,
+        "library": LIBRARY_VERSION,
+        "segments": done.reading.segment_count,
+        "obligations": count,
+        "flagged": flagged,
+        "milliseconds": done.milliseconds,
+        "ocr_required": done.ocr_required,
+        "ocr_confidence": done.ocr_confidence,
+        "warnings": list(done.warnings),
+        "metadata": {
+            "rules_library_matches": done.by_rule,
+            "ai_extractions": count - done.by_rule,
+            "hit_rate": done.hit_rate,
+            "open_sentences": len(done.reading.open_sentences),
+        },
+    }
 
 
-def review_items(done: Extraction) -> list[ReviewItem]:
-    """Return what people have to look at."""
+def review_items(done: Extraction, *, still_open: Set[str]) -> list[ReviewItem]:
+    """Return what people have to look at; not what they have decided about an earlier reading."""
     items = [_unsure(one) for one in done.reading.conditions if one.confidence < SURE]
     items += [item for one in done.reading.conditions if (item := _undated(one))]
     items += [
@@ -126,6 +126,7 @@ def review_items(done: Extraction) -> list[ReviewItem]:
             is_blocking=True,
         )
         for one in done.reading.open_sentences
+        if one.text in still_open
     ]
     items += [
         ReviewItem(
@@ -135,10 +136,13 @@ def review_items(done: Extraction) -> list[ReviewItem]:
         )
         for doubt in done.doubts
     ]
-    if done.ocr_confidence is not None and done.ocr_confidence < 0.8:
-        data = {"ocr_confidence": done.ocr_confidence}
+    if done.poor_pages:
+        data = {
+            "ocr_confidence": min(done.poor_pages.values()),
+            "pages": {str(number): mark for number, mark in done.poor_pages.items()},
+        }
         items.append(ReviewItem(ReviewType.OCR_QUALITY, "ocr quality", data, is_blocking=True))
-    if not done.reading.conditions:
+    if not done.reading.conditions and not done.known:
         nothing = {"reason": "no obligation was found"}
         items.append(ReviewItem(ReviewType.NO_MATCH, "no obligations", nothing, is_blocking=True))
     return items

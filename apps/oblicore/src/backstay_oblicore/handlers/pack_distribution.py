@@ -142,7 +142,7 @@ def register_delivery(services: Services) -> Any:
             return {"reply": "sent before"}
         mail = await _mail(services, row)
         try:
-            reply = await services.mail.send(mail, now=ctx.now)
+            reply = (await services.mail.deliver(mail, now=ctx.now)).reply
         except MailRefused as error:
             if error.is_temporary:
                 raise MailUnavailable(str(error)) from error

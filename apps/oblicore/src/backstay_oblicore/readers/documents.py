@@ -14,6 +14,8 @@ from backstay_parts.ocr import find_turn, read_scan, turn_clockwise
 from backstay_parts.pdf import BadPdf, open_pdf
 
 LEAST_CHARACTERS = 25  # a page with fewer is a picture
+MOST_STAMPED = 400  # characters that a scanner or a sender prints over a picture
+PICTURE_SHARE = 0.5  # of a page that a scan covers at least
 LEAST_RULINGS = 4
 MOST_PAGES = 200
 MOST_BYTES = 50_000_000
@@ -51,7 +53,11 @@ def outline(content: bytes) -> Outline:
         with open_pdf(content) as pdf:
             if pdf.page_count > MOST_PAGES:
                 raise FileTooLarge(f"the document has {pdf.page_count} pages; at most {MOST_PAGES} are taken")
-            scanned = tuple(page.number for page in pdf.pages() if len(page.text.strip()) < LEAST_CHARACTERS)
+            lengths = {page.number: len(page.text.strip()) for page in pdf.pages()}
+            pictures = _pages_with_pictures(
+                content, [n for n, length in lengths.items() if length <= MOST_STAMPED]
+            )
+            scanned = tuple(n for n, length in lengths.items() if length < LEAST_CHARACTERS or n in pictures)
             return Outline(pdf.page_count, scanned)
     except BadPdf as error:
         raise FileUnreadable(str(error)) from error
@@ -86,6 +92,26 @@ def scan_page(content: bytes, number: int) -> ScannedPage:
     tables, outside = ruled_scans.sort_into_tables(found.words, bands, page=number)
     text = replace(found, words=tuple(outside)).text
     return ScannedPage(number, text, round(float(found.mean_confidence), 4), tuple(tables))
+
+
+def _pages_with_pictures(content: bytes, numbers: list[int]) -> set[int]:
+    """Return the pages that are one picture with at most a stamp printed over it."""
+    pdfium: Any = importlib.import_module("pypdfium2")
+    raw: Any = importlib.import_module("pypdfium2.raw")
+    found = set()
+    document = pdfium.PdfDocument(content)
+    try:
+        for number in numbers:
+            page = document[number - 1]
+            width, height = page.get_size()
+            boxes = [one.get_bounds() for one in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE])]
+            page.close()
+            covered = sum((right - left) * (top - bottom) for left, bottom, right, top in boxes)
+            if covered >= PICTURE_SHARE * width * height:
+                found.add(number)
+    finally:
+        document.close()
+    return found
 
 
 def _pages_with_rulings(content: bytes) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -74,19 +74,24 @@ async def save_text(
 
 
 async def replace_obligations(
-    connection: Connection, paper: Any, conditions: Sequence[Condition], *, created_by: UUID | None
+    connection: Connection,
+    paper: Any,
+    conditions: Sequence[Condition],
+    *,
+    created_by: UUID | None,
+    kept: Set[str] = frozenset(),
 ) -> dict[str, UUID]:
-    """Write the conditions of a document; those that people have decided about stay as they are.
+    """Write the conditions of a document; those in `kept` and those that people have decided about stay as they are.
 
     Returns the obligation of each fingerprint. A second reading of the same document changes nothing twice.
     """
-    kept = await connection.fetch(
+    rows = await connection.fetch(
         "SELECT id, fingerprint FROM oblicore.obligations WHERE document_id = $1 AND deleted_at IS NULL"
         " AND import_source IS NULL",
         paper["id"],
     )
-    known: dict[str, UUID] = {row["fingerprint"]: row["id"] for row in kept if row["fingerprint"]}
-    wanted = {condition.fingerprint for condition in conditions}
+    known: dict[str, UUID] = {row["fingerprint"]: row["id"] for row in rows if row["fingerprint"]}
+    wanted = {condition.fingerprint for condition in conditions} | kept
     await connection.execute(
         "UPDATE oblicore.obligations SET deleted_at = now(), updated_at = now() WHERE document_id = $1"
         " AND review_status = 'PENDING' AND import_source IS NULL AND deleted_at IS NULL"
@@ -167,10 +172,31 @@ async def replace_sentences(connection: Connection, paper: Any, sentences: Seque
     )
 
 
+async def open_texts(connection: Connection, document: UUID) -> set[str]:
+    """Return the sentences that nobody has accounted for, people's decisions about an earlier reading included."""
+    rows = await connection.fetch(
+        "SELECT text FROM oblicore.document_sentences WHERE document_id = $1 AND filed = 'open'", document
+    )
+    return {row["text"] for row in rows}
+
+
+async def withdraw_reviews(connection: Connection, paper: Any, asked: Set[str]) -> None:
+    """Take back what nobody has answered and a new reading no longer asks."""
+    await connection.execute(
+        "DELETE FROM oblicore.review_queue_items WHERE document_id = $1 AND review_status = 'PENDING'"
+        " AND NOT (dedupe_key = ANY($2))",
+        paper["id"],
+        [key[:300] for key in asked],
+    )
+
+
 async def add_reviews(
     connection: Connection, paper: Any, items: Iterable[ReviewItem], obligations: dict[str, UUID]
 ) -> int:
-    """Ask people about what is unsure, each question once; return how many are new."""
+    """Ask people about what is unsure, each question once; return how many are new.
+
+    A sentence that is open is asked about again, whatever was once said about it: nothing stays open unseen.
+    """
     added = 0
     for item in items:
         done = await connection.execute(
@@ -179,7 +205,9 @@ async def add_reviews(
                 document_id, obligation_id, company_id, site_id, review_type, is_blocking, original_data, dedupe_key
             )
             VALUES ($1, $2, $3, $4, $5, $6, ($7::text)::jsonb, $8)
-            ON CONFLICT (document_id, dedupe_key) DO NOTHING
+            ON CONFLICT (document_id, dedupe_key) DO UPDATE
+            SET review_status = 'PENDING', decision = NULL, decided_by = NULL, decided_at = NULL
+            WHERE review_queue_items.review_status <> 'PENDING' AND excluded.review_type = 'OPEN_SENTENCE'
             """,
             paper["id"],
             obligations.get(item.fingerprint or ""),
@@ -221,15 +249,45 @@ async def write_log(connection: Connection, paper: Any, **values: Any) -> None:
     )
 
 
-async def finish(connection: Connection, document: UUID, status: str, *, now: datetime) -> None:
-    """Say that reading is done."""
+async def finish(connection: Connection, document: UUID, *, found_any: bool, now: datetime) -> None:
+    """Say that reading is done; complete only if nothing is open and no question that blocks is unanswered."""
     await connection.execute(
-        "UPDATE oblicore.documents SET extraction_status = $2, extraction_completed_at = $3, error_message = NULL,"
-        " updated_at = now() WHERE id = $1",
+        f"""
+        UPDATE oblicore.documents
+        SET extraction_status = CASE
+                WHEN NOT $2 THEN 'ZERO_OBLIGATIONS'
+                WHEN {IS_SETTLED} THEN 'COMPLETED'
+                ELSE 'REVIEW_REQUIRED'
+            END,
+            extraction_completed_at = $3, error_message = NULL, updated_at = now()
+        WHERE id = $1
+        """,
         document,
-        status,
+        found_any,
         now,
     )
+
+
+async def complete_if_settled(connection: Connection, document: UUID) -> None:
+    """Say that a document is complete once its last open sentence and its last blocking question are answered."""
+    await connection.execute(
+        f"""
+        UPDATE oblicore.documents
+        SET extraction_status = 'COMPLETED', extraction_completed_at = now(), updated_at = now()
+        WHERE id = $1 AND extraction_status = 'REVIEW_REQUIRED' AND {IS_SETTLED}
+        """,
+        document,
+    )
+
+
+# People's answers count, not what the newest reading would ask by itself: they are stored before this is looked at.
+IS_SETTLED = """
+    NOT EXISTS (SELECT FROM oblicore.document_sentences WHERE document_id = $1 AND filed = 'open')
+    AND NOT EXISTS (
+        SELECT FROM oblicore.review_queue_items
+        WHERE document_id = $1 AND is_blocking AND review_status = 'PENDING'
+    )
+"""
 
 
 async def add_parameters(connection: Connection, paper: Any, limits: Iterable[Any]) -> None:

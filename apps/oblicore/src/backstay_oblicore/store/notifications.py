@@ -148,14 +148,17 @@ async def sent_keys(connection: Connection, prefix: str, company: UUID) -> set[s
     return {row["dedupe_key"] for row in rows}
 
 
-async def told_about(connection: Connection, entities: Sequence[UUID]) -> dict[UUID, set[str]]:
-    """Return the dedupe keys that were told to anybody about each of some things."""
+async def told_about(connection: Connection, entities: Sequence[UUID]) -> dict[UUID, dict[str, set[str]]]:
+    """Return, for each of some things, the dedupe keys that each reader was told."""
     rows = await connection.fetch(
-        "SELECT entity_id, array_agg(DISTINCT dedupe_key) AS keys FROM oblicore.notifications"
-        " WHERE entity_id = ANY($1) AND dedupe_key IS NOT NULL GROUP BY entity_id",
+        "SELECT entity_id, user_id, array_agg(DISTINCT dedupe_key) AS keys FROM oblicore.notifications"
+        " WHERE entity_id = ANY($1) AND dedupe_key IS NOT NULL GROUP BY entity_id, user_id",
         list(entities),
     )
-    return {row["entity_id"]: set(row["keys"]) for row in rows}
+    found: dict[UUID, dict[str, set[str]]] = {}
+    for row in rows:
+        found.setdefault(row["entity_id"], {})[str(row["user_id"])] = set(row["keys"])
+    return found
 
 
 async def to_deliver(connection: Connection, notification: UUID) -> Any:
@@ -163,7 +166,8 @@ async def to_deliver(connection: Connection, notification: UUID) -> Any:
     return await connection.fetchrow(
         """
         SELECT note.id, note.channel, note.title, note.message, note.action_url, note.severity, note.company_id,
-               note.user_id, person.email, person.phone, person.full_name, person.notification_preferences,
+               note.user_id, note.metadata, note.entity_id,
+               person.email, person.phone, person.full_name, person.notification_preferences,
                coalesce(company.zone, 'Europe/London') AS zone
         FROM oblicore.notifications AS note
         JOIN oblicore.users AS person ON person.id = note.user_id
@@ -208,7 +212,8 @@ async def digest_rows(connection: Connection, user: UUID, *, before: datetime) -
     """Return the quiet mails that wait for one reader, oldest first."""
     return await connection.fetch(
         """
-        SELECT note.id, note.title, note.message, note.severity, note.action_url, person.email, person.full_name
+        SELECT note.id, note.title, note.message, note.severity, note.action_url, note.metadata, note.entity_id,
+               person.email, person.full_name
         FROM oblicore.notifications AS note
         JOIN oblicore.users AS person ON person.id = note.user_id
         WHERE note.user_id = $1 AND note.channel = 'EMAIL' AND note.status = 'PENDING'

@@ -78,7 +78,7 @@ async def decide(
         await _answer_obligation(connection, duty, status, reason)
         if confirmed and changes:
             await change(connection, duty, changes)
-    await _complete_if_done(connection, item["document_id"])
+    await documents.complete_if_settled(connection, item["document_id"])
     return item
 
 
@@ -149,22 +149,3 @@ async def _file_sentence(
     )
     paper = {"id": item["document_id"], "company_id": item["company_id"], "site_id": item["site_id"]}
     return await documents.add_obligation(connection, paper, condition, user)
-
-
-async def _complete_if_done(connection: Connection, document: UUID) -> None:
-    await connection.execute(
-        """
-        UPDATE oblicore.documents
-        SET extraction_status = 'COMPLETED', extraction_completed_at = now(), updated_at = now()
-        WHERE id = $1
-          AND extraction_status = 'REVIEW_REQUIRED'
-          AND NOT EXISTS (
-              SELECT FROM oblicore.document_sentences WHERE document_id = $1 AND filed = 'open'
-          )
-          AND NOT EXISTS (
-              SELECT FROM oblicore.review_queue_items
-              WHERE document_id = $1 AND is_blocking AND review_status = 'PENDING'
-          )
-        """,
-        document,
-    )

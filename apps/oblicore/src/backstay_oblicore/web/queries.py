@@ -37,6 +37,7 @@ async def register(
             JOIN oblicore.sites AS site ON site.id = duty.site_id
             JOIN oblicore.documents AS paper ON paper.id = duty.document_id
             WHERE duty.deleted_at IS NULL
+              AND duty.review_status <> 'REJECTED'
               AND ($1::text IS NULL OR duty.status = $1)
               AND ($2::uuid IS NULL OR duty.site_id = $2)
               AND ($3::uuid IS NULL OR duty.document_id = $3)
@@ -126,7 +127,8 @@ async def documents(connection: Connection) -> list[dict[str, Any]]:
             SELECT paper.id, paper.title, paper.permit_number, paper.document_type, paper.extraction_status,
                    paper.expiry_date, paper.created_at, site.name AS site_name,
                    (SELECT count(*) FROM oblicore.obligations AS duty
-                    WHERE duty.document_id = paper.id AND duty.deleted_at IS NULL) AS obligations
+                    WHERE duty.document_id = paper.id AND duty.deleted_at IS NULL
+                      AND duty.review_status <> 'REJECTED') AS obligations
             FROM oblicore.documents AS paper
             JOIN oblicore.sites AS site ON site.id = paper.site_id
             WHERE paper.deleted_at IS NULL
@@ -198,7 +200,8 @@ async def home(connection: Connection, user: UUID, today: date) -> dict[str, Any
         SELECT duty.id, duty.summary, duty.deadline_date, duty.status, site.name AS site_name
         FROM oblicore.obligations AS duty
         JOIN oblicore.sites AS site ON site.id = duty.site_id
-        WHERE duty.deleted_at IS NULL AND duty.status IN ('OVERDUE', 'DUE_SOON', 'PENDING', 'IN_PROGRESS')
+        WHERE duty.deleted_at IS NULL AND duty.review_status <> 'REJECTED'
+          AND duty.status IN ('OVERDUE', 'DUE_SOON', 'PENDING', 'IN_PROGRESS')
           AND duty.deadline_date <= $1::date + 30
         ORDER BY duty.deadline_date, duty.id
         LIMIT 25

@@ -1,7 +1,7 @@
 """Mail: a sender over SMTP, and a private server whose inbox tests and demos can read."""
 
 from backstay_parts.mail.inbox import MailServer, ReceivedMail
-from backstay_parts.mail.sender import Attachment, Mail, MailRefused, MailSender, MailUnreachable
+from backstay_parts.mail.sender import Attachment, Mail, MailRefused, MailSender, MailUnreachable, Receipt
 
 __all__ = [
     "Attachment",
@@ -10,5 +10,6 @@ __all__ = [
     "MailSender",
     "MailServer",
     "MailUnreachable",
+    "Receipt",
     "ReceivedMail",
 ]

@@ -52,6 +52,14 @@ class Mail:
     """Give a stable one (`<job-17@example.org>`) so that a mail sent twice can be recognised."""
 
 
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What is known of a mail that was taken: its id, and the server's words when it took it."""
+
+    message_id: str
+    reply: str
+
+
 class MailSender:
     """Sends mails over SMTP, a connection each."""
 
@@ -72,10 +80,14 @@ class MailSender:
 
     async def send(self, mail: Mail, *, now: "datetime") -> str:
         """Send, and return the message id; raises `MailRefused` or `MailUnreachable`."""
+        return (await self.deliver(mail, now=now)).message_id
+
+    async def deliver(self, mail: Mail, *, now: "datetime") -> Receipt:
+        """Send, and return what the server said; raises `MailRefused` or `MailUnreachable`."""
         aiosmtplib = need("aiosmtplib", extra="mail")
         message = compose(mail, sender=self._sender, now=now)
         try:
-            await aiosmtplib.send(
+            _, reply = await aiosmtplib.send(
                 message,
                 hostname=self._host,
                 port=self._port,
@@ -91,7 +103,8 @@ class MailSender:
             raise MailRefused(error.code, error.message) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise MailUnreachable(f"cannot send over {self._host}:{self._port}: {error}") from error
-        return str(message["Message-ID"])
+        # Whatever else a server may answer to a message that it takes, its code is 250 (RFC 5321, 4.3.2).
+        return Receipt(str(message["Message-ID"]), f"250 {reply}".strip())
 
 
 def compose(mail: Mail, *, sender: str, now: "datetime") -> EmailMessage:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,12 +25,40 @@ from backstay_oblicore.domain.words import Category, Frequency, ReviewType
 MOST_TOKENS = 100_000
 GROUNDED = 90.0
 SCHEMA_NAME = "permit_obligations"
+FREQUENCY_WORDS = tuple(one.value for one in Frequency)
 SYSTEM = (
     "You read conditions of environmental permits. For each section, return every duty that binds the operator: the "
-    "exact words, a summary, category, condition type, frequency (or null), and how confident you are. Return nothing "
+    "exact words, a summary, category, condition type, frequency, and how confident you are, from 0 to 1. "
+    f"A frequency is one of {', '.join(FREQUENCY_WORDS)}, or null where the words name none. Return nothing "
     "for sentences that only define, explain, or bind the regulator. Never invent words that are not in the section."
 )
-_TEXT = {"type": "string"}
+# What people and models write instead of the words that were asked for.
+OTHER_WORDS_OF_FREQUENCY = {
+    "ANNUALLY": Frequency.ANNUAL, "YEARLY": Frequency.ANNUAL, "QUARTER": Frequency.QUARTERLY,
+    "HALF YEARLY": Frequency.BIANNUAL, "SIX MONTHLY": Frequency.BIANNUAL, "TWICE A YEAR": Frequency.BIANNUAL,
+    "ONCE": Frequency.ONE_TIME, "ONE OFF": Frequency.ONE_TIME, "ONGOING": Frequency.CONTINUOUS,
+    "ALWAYS": Frequency.CONTINUOUS, "AS REQUIRED": Frequency.EVENT_TRIGGERED, "ON EVENT": Frequency.EVENT_TRIGGERED,
+}  # fmt: skip
+
+
+def _text_or_nothing() -> dict[str, Any]:
+    return {"type": ["string", "null"]}
+
+
+# Strict mode takes a schema only if every object is closed and requires all of its fields.
+_DUTY: dict[str, Any] = {
+    "section": {"type": "integer"},
+    "text": {"type": "string"},
+    "summary": _text_or_nothing(),
+    "category": {"type": "string", "enum": [one.value for one in Category]},
+    "condition_type": _text_or_nothing(),
+    "condition_reference": _text_or_nothing(),
+    "page": {"type": ["integer", "null"]},
+    "frequency": {"type": ["string", "null"], "enum": [*FREQUENCY_WORDS, None]},
+    "confidence_score": {"type": "number"},
+    "is_subjective": {"type": ["boolean", "null"]},
+    "subjective_phrases": {"type": "array", "items": {"type": "string"}},
+}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -39,20 +68,9 @@ SCHEMA: dict[str, Any] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["section", "text", "category", "confidence_score"],
-                "properties": {
-                    "section": {"type": "integer"},
-                    "text": _TEXT,
-                    "summary": _TEXT,
-                    "category": {"type": "string", "enum": [one.value for one in Category]},
-                    "condition_type": _TEXT,
-                    "condition_reference": {"type": ["string", "null"]},
-                    "page": {"type": ["integer", "null"]},
-                    "frequency": {"type": ["string", "null"]},
-                    "confidence_score": {"type": "number", "minimum": 0, "maximum": 1},
-                    "is_subjective": {"type": "boolean"},
-                    "subjective_phrases": {"type": "array", "items": _TEXT},
-                },
+                "additionalProperties": False,
+                "required": list(_DUTY),
+                "properties": _DUTY,
             },
         }
     },
@@ -145,8 +163,7 @@ def _finding(index: int, entry: Any, chunk: Chunk) -> Finding:
             float(entry["confidence_score"]),
         )
         category = Category(entry["category"])
-        written = entry.get("frequency")
-        frequency = Frequency(written) if written else None
+        frequency = frequency_named(entry.get("frequency"))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AnswerInvalid(f"entry {index} of the model's answer is not an obligation: {error}") from error
     if section not in chunk.sections:
@@ -158,6 +175,15 @@ def _finding(index: int, entry: Any, chunk: Chunk) -> Finding:
             f"entry {index} of the model's answer has no text, or a confidence outside 0 to 1"
         )
     return Finding(section, text, category, frequency, confidence)
+
+
+def frequency_named(word: Any) -> Frequency | None:
+    """Understand a frequency however it is written; none for a word that names none, which is only a hint."""
+    plain = re.sub(r"[^A-Z]+", " ", str(word or "").upper()).strip()
+    written = plain.replace(" ", "_")
+    if written in FREQUENCY_WORDS:
+        return Frequency(written)
+    return OTHER_WORDS_OF_FREQUENCY.get(plain)
 
 
 def merge(
@@ -196,6 +222,26 @@ def merge(
     matched = {id(segment) for segment, _ in by_segment.values()}
     left = tuple(one for one in reading.unmatched if id(one) not in matched)
     return replace(reading, conditions=tuple(conditions), sentences=tuple(filed), unmatched=left), doubts
+
+
+def keep_known(reading: Reading, known: Set[str]) -> tuple[Reading, frozenset[str]]:
+    """File the sections whose words are an obligation already; return the reading without them, and which they are."""
+    kept = [segment for segment in reading.unmatched if fingerprint(segment.text) in known]
+    filed = list(reading.sentences)
+    for segment in kept:
+        by = segment.reference or f"page {segment.page}"
+        own = set(sentences.split(segment.text))
+        filed = [
+            replace(one, filed="obligation", by=by)
+            if one.filed == "open" and one.reference == segment.reference and one.text in own
+            else one
+            for one in filed
+        ]
+    left = tuple(one for one in reading.unmatched if fingerprint(one.text) not in known)
+    return (
+        replace(reading, sentences=tuple(filed), unmatched=left),
+        frozenset(fingerprint(one.text) for one in kept),
+    )
 
 
 def _condition(segment: Segment, found: Sequence[Finding], model: str) -> tuple[Condition, Doubt | None]:

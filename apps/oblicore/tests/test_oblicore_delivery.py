@@ -1,0 +1,160 @@
+"""What leaves, what the ledger says of it, and who hears when nothing can leave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+from uuid import uuid4
+
+from backstay_oblicore.domain.recipients import Person
+from backstay_oblicore.domain.words import Role
+from backstay_oblicore.handlers.deadline_alert import notes_for
+from backstay_oblicore.web import queries
+from backstay_oblicore.web.calendars import calendar_file
+
+DUE = date(2026, 6, 15)
+CLAUSE = "The operator shall send the report by 15 June each year."
+
+
+async def due_duty(world: Any, **values: Any) -> Any:
+    """Let a duty come due and be alerted; return it."""
+    document = await world.document()
+    known = {"frequency": "ONE_TIME", "base_date": DUE, "original_text": CLAUSE, "assigned_to": world.staff}
+    duty = await world.obligation(document, **(known | values))
+    await world.run("MONITORING_SCHEDULE", at=DUE - timedelta(days=20))
+    await world.run("DEADLINE_ALERT", at=DUE)
+    return duty
+
+
+async def test_the_ledger_has_the_servers_own_words(world: Any, mail_server: Any) -> None:
+    """OBL-088"""
+    await due_duty(world)
+
+    await world.backstay.drain()
+
+    rows = await world.rows("SELECT DISTINCT reply FROM oblicore.notifications WHERE channel = 'EMAIL'")
+    assert [row["reply"] for row in rows] == ["250 Message accepted for delivery"]
+
+
+async def test_a_mail_about_a_deadline_quotes_the_clause_and_brings_the_day(
+    world: Any, mail_server: Any
+) -> None:
+    duty = await due_duty(world)
+
+    await world.backstay.drain()
+
+    [mail] = mail_server.wait_for(1, to="staff@brindle.example")
+    assert f"> {CLAUSE}" in mail.text
+    assert f"<blockquote>{CLAUSE}</blockquote>" in mail.message.get_body(("html",)).get_content()
+    calendar = mail.attachments["deadlines.ics"].decode()
+    assert "DTSTART;VALUE=DATE:20260615" in calendar
+    assert f"/obligations/{duty}" in calendar.replace("\r\n ", "")
+
+
+async def test_without_a_provider_a_text_message_ends_in_the_ledger_and_kills_nothing(world: Any) -> None:
+    world.services.settings = replace(world.services.settings, sms_url="")
+    await due_duty(world)
+
+    drained = await world.backstay.drain()
+
+    assert drained.dead == 0
+    rows = await world.rows("SELECT DISTINCT status, reply FROM oblicore.notifications WHERE channel = 'SMS'")
+    [row] = rows
+    assert row["status"] == "FAILED"
+    assert row["reply"].startswith("no SMS provider is set: OBLICORE_SMS_URL")
+
+
+async def test_a_reader_without_a_phone_gets_mail_and_no_letter_dies(world: Any) -> None:
+    await world.execute("UPDATE oblicore.users SET phone = NULL")
+    await due_duty(world)
+
+    drained = await world.backstay.drain()
+
+    assert drained.dead == 0
+    replies = await world.rows("SELECT DISTINCT reply FROM oblicore.notifications WHERE channel = 'SMS'")
+    assert [row["reply"] for row in replies] == ["the reader has no phone number"]
+
+
+async def test_a_death_waits_until_there_is_somebody_to_tell(world: Any) -> None:
+    """OBL-092"""
+    job = await world.services.handlers["SAMPLING_SCHEDULE"].enqueue()
+    await world.execute("ALTER TABLE oblicore.parameters RENAME TO parameters_away")
+    try:
+        await world.backstay.drain(with_scheduled=True)
+    finally:
+        await world.execute("ALTER TABLE oblicore.parameters_away RENAME TO parameters")
+    assert (await job.get()).state == "dead"
+
+    unheard = await world.run("ALERT_DEAD_LETTERS")
+    await world.execute("UPDATE oblicore.users SET is_platform_admin = TRUE WHERE id = $1", world.owner)
+    heard = await world.run("ALERT_DEAD_LETTERS")
+    again = await world.run("ALERT_DEAD_LETTERS")
+
+    assert (unheard["letters"], unheard["without_reader"]) == (0, 1)
+    assert (heard["letters"], again["letters"]) == (1, 0)
+    readers = await world.rows("SELECT DISTINCT user_id FROM oblicore.notifications")
+    assert [row["user_id"] for row in readers] == [world.owner]
+
+
+async def test_whoever_sent_a_pack_hears_that_it_did_not_arrive(world: Any, mail_server: Any) -> None:
+    """OBL-082 OBL-092"""
+    pack = await world.insert(
+        "audit_packs",
+        company_id=world.company,
+        pack_type="AUDIT_PACK",
+        date_range_start=DUE,
+        date_range_end=DUE,
+        storage_path="audit-packs/p.pdf",
+        generated_by=world.owner,
+        content={},
+    )
+    await world.services.storage.put("audit-packs/p.pdf", b"%PDF", content_type="application/pdf")
+    mail_server.refuse("gone@example.org", 550)
+    await world.run(
+        "PACK_DISTRIBUTION",
+        pack_id=pack,
+        distribution_method="EMAIL",
+        requested_by=world.staff,
+        recipients=[{"email": "gone@example.org"}],
+    )
+    await world.backstay.drain()
+
+    await world.run("ALERT_DEAD_LETTERS")
+
+    rows = await world.rows(
+        "SELECT user_id, channel FROM oblicore.notifications WHERE entity_type = 'BACKGROUND_JOB'"
+    )
+    assert [(row["user_id"], row["channel"]) for row in rows] == [(world.staff, "IN_APP")]
+
+
+def test_a_note_that_one_reader_did_not_get_is_made_up_for() -> None:
+    """OBL-017 OBL-019"""
+    staff = Person("staff", frozenset({Role.STAFF}), frozenset({"site"}))
+    manager = Person("manager", frozenset({Role.ADMIN}), frozenset({"site"}))
+    row = {
+        "id": uuid4(), "obligation_id": uuid4(), "company_id": uuid4(), "site_id": "site", "due_date": DUE,
+        "assigned_to": "staff", "frequency": "ANNUAL", "summary": "Send it", "site_name": "Works",
+        "condition_reference": None, "original_text": CLAUSE,
+    }  # fmt: skip
+
+    notes, _ = notes_for(
+        row, today=DUE, people=[staff, manager], told={"staff": {f"deadline:{row['id']}:due:0"}}
+    )
+
+    assert [note.user_id for note in notes] == ["manager"]
+
+
+async def test_rejected_duties_are_in_no_list(world: Any) -> None:
+    document = await world.document()
+    kept = await world.obligation(document, deadline_date=DUE)
+    await world.obligation(document, deadline_date=DUE, review_status="REJECTED")
+
+    async with world.services.database.as_user(world.staff) as connection:
+        listed = await queries.register(connection)
+        home = await queries.home(connection, world.staff, DUE)
+        [paper] = await queries.documents(connection)
+
+    assert [row["id"] for row in listed] == [row["id"] for row in home["soon"]] == [kept]
+    assert paper["obligations"] == 1
+    assert calendar_file(listed, public_url="").count(b"BEGIN:VEVENT") == 1
