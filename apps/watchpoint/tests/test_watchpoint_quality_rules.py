@@ -228,3 +228,30 @@ def test_a_task_is_late_after_its_period_and_grace() -> None:
     assert late.line == "LATE poll_data last success 2026-03-18T12:14:59Z"
     assert not task_health(task, None, installed_at=NOW, now=NOW).is_late
     assert all(line.is_late for line in all_health(TASKS, {}, installed_at=early, now=NOW))
+
+
+def test_a_back_fill_of_last_month_does_not_hide_what_was_missed_today() -> None:
+    """WPT-005: what counts is the time that a run took for now, by the task's own period."""
+    task, early = task_named("cleanup_soft_deletes"), NOW - timedelta(days=200)
+    by_hand = NOW.replace(hour=18) - timedelta(days=1)
+
+    assert task_health(task, NOW - timedelta(days=30), installed_at=early, now=NOW).is_late
+    assert task_health(task, by_hand, installed_at=early, now=NOW).is_late  # the fire of 02:00 came after it
+    assert not task_health(task, NOW.replace(hour=2, minute=0), installed_at=early, now=NOW).is_late
+    assert not task_health(task, None, installed_at=NOW.replace(hour=3), now=NOW).is_late
+
+
+def test_a_strip_begins_with_the_installation() -> None:
+    """WPT-005: before it nothing is missing; what ran is shown all the same."""
+    day = datetime(2026, 3, 18, tzinfo=UTC)
+    fires = [day + timedelta(hours=hour) for hour in range(24)]
+    installed = day + timedelta(hours=10, minutes=30)
+    seen = [RunSeen("verification", fires[3], "success", is_back_fill=True)]
+    [row] = day_strip(
+        day, {"verification": fires}, seen, now=NOW, grace=timedelta(minutes=10), since=installed
+    )
+
+    shown = {hour: cell.cell for hour, cell in enumerate(row.cells) if cell.cell is not Cell.IDLE}
+    assert {hour for hour in shown if hour < 11} == {3}
+    assert shown[3] is Cell.BACK_FILLED
+    assert (shown[11], shown[12], shown[13]) == (Cell.MISSING, Cell.MISSING, Cell.DUE)

@@ -282,28 +282,24 @@ async def test_health_has_a_line_a_task(site: Site, clock: FixedClock) -> None:
     assert answer.status_code == 503
     assert len(lines) == len(TASKS)
     assert "LATE poll_data last success never" in lines
-    async with site.jobs.platform.database.transaction() as transaction:
-        await transaction.execute(
-            insert(tables.task_runs),
-            [
-                {
-                    "task": task.name,
-                    "job_id": task.name,
-                    "worker_id": "w",
-                    "trigger": "scheduled",
-                    "status": "success",
-                    "is_dry_run": False,
-                    "is_forced": False,
-                    "report": {},
-                    "started_at": NOW,
-                    "finished_at": NOW,
-                }
-                for task in TASKS
-            ],
-        )
+    await succeeded(site.jobs.platform.database, NOW - timedelta(days=40))
+    assert (await site.client.get("/health")).status_code == 503  # it ended just now and was about last month
+    await succeeded(site.jobs.platform.database, NOW)
     well = await site.client.get("/health")
     assert well.status_code == 200
     assert f"ok poll_data last success {NOW:%Y-%m-%dT%H:%M:%SZ}" in well.text
+
+
+async def succeeded(database: Database, reference_time: datetime) -> None:
+    """Every task has just succeeded as of a time."""
+    row = {"worker_id": "w", "trigger": "back_fill", "status": "success", "is_dry_run": False}
+    row |= {"is_forced": False, "report": {}, "started_at": NOW, "finished_at": NOW}
+    async with database.transaction() as transaction:
+        for task in TASKS:
+            values = {"task": task.name, "job_id": f"{task.name}@{reference_time}", **row}
+            await transaction.execute(
+                insert(tables.task_runs).values(reference_time=reference_time, **values)
+            )
 
 
 async def test_the_alarm_mails_what_the_health_page_says_though_no_worker_runs(

@@ -61,8 +61,15 @@ def day_strip(
     *,
     now: datetime,
     grace: timedelta,
+    since: datetime | None = None,
 ) -> list[StripRow]:
-    """Lay a day out as tasks by hours; `day` is its first moment, `expected` each task's fires."""
+    """Lay a day out as tasks by hours; `day` is its first moment, `expected` each task's fires.
+
+    Fires before `since`, when the platform was installed, are missed by nobody.
+    """
+    expected = {
+        task: [fire for fire in fires if since is None or fire >= since] for task, fires in expected.items()
+    }
     by_fire: dict[tuple[str, datetime], list[RunSeen]] = {}
     by_hour: dict[tuple[str, int], list[RunSeen]] = {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""Missed runs: a task is late when nothing has succeeded for a period and a grace."""
+"""Missed runs: a task is late when the period of its last due fire has not succeeded, a grace after that fire."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from backstay_watchpoint.domain.catalogue import TaskSpec
-from backstay_watchpoint.domain.periods import LENGTHS, Period
+from backstay_watchpoint.domain.fires import fires
+from backstay_watchpoint.domain.periods import LENGTHS, Period, period_start
 
 GRACES = {
     Period.QUARTER_HOUR: timedelta(minutes=10),
@@ -38,11 +39,24 @@ class TaskHealth:
 def task_health(
     task: TaskSpec, last_success: datetime | None, *, installed_at: datetime, now: datetime
 ) -> TaskHealth:
-    """Tell whether a task is late; before its first run its time counts from the installation."""
-    from_when = last_success or installed_at
-    late_since = from_when + LENGTHS[task.period] + GRACES[task.period]
-    is_late = now > late_since
+    """Tell whether a task is late; fires before the installation are nobody's fault.
+
+    `last_success` is the time that the newest successful run took for now: a back-fill of last month says nothing
+    about today.
+    """
+    due = _last_due(task, now)
+    if due is None or due < installed_at:
+        return TaskHealth(task.name, False, last_success, None)
+    is_late = last_success is None or period_start(last_success, task.period) < period_start(due, task.period)
+    late_since = due + GRACES[task.period]
     return TaskHealth(task.name, is_late, last_success, late_since if is_late else None)
+
+
+def _last_due(task: TaskSpec, now: datetime) -> datetime | None:
+    """Return the last fire whose grace is over."""
+    end = now - GRACES[task.period]
+    found = fires(task, end - 2 * LENGTHS[task.period], end)
+    return found[-1] if found else None
 
 
 def all_health(

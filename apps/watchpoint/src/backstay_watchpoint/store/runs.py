@@ -216,13 +216,14 @@ async def earlier_candidates(transaction: AsyncConnection, task: str, *, most: i
     return [int(count) for count in found if count is not None]
 
 
-async def last_successes(transaction: AsyncConnection) -> dict[str, datetime]:
-    """Return when each task last succeeded, dry runs not counted."""
-    newest = func.max(task_runs.c.finished_at, type_=task_runs.c.finished_at.type)
+async def last_successes(transaction: AsyncConnection, until: datetime) -> dict[str, datetime]:
+    """Return the newest time as of which each task has succeeded, up to a moment; dry runs do not count."""
+    newest = func.max(task_runs.c.reference_time, type_=task_runs.c.reference_time.type)
     rows = await transaction.execute(
         select(task_runs.c.task, newest)
         .where(task_runs.c.status == RunState.SUCCESS)
         .where(task_runs.c.is_dry_run.is_(False))
+        .where(task_runs.c.reference_time <= until)
         .group_by(task_runs.c.task)
     )
     return {row[0]: row[1] for row in rows}

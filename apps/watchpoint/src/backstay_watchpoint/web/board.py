@@ -62,7 +62,8 @@ async def strip_of(
         RunSeen(row.task, row.reference_time, row.status, row.handled, row.trigger == Trigger.BACK_FILL)
         for row in rows
     ]
-    return day_strip(start, expected, seen, now=now, grace=GRACE)
+    since = await runs.installed_at(transaction)
+    return day_strip(start, expected, seen, now=now, grace=GRACE, since=since)
 
 
 async def counts_of_day(transaction: AsyncConnection, day: date) -> dict[str, int]:
