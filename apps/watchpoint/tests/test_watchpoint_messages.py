@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
 from watchpoint_rows import (
     again,
     count,
@@ -23,12 +25,13 @@ from watchpoint_rows import (
 )
 
 from backstay_watchpoint.domain.digests import next_digest
+from backstay_watchpoint.handlers.publish_message import JobPublisher
 from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.services.archiver import archive_expired, archive_statement
 from backstay_watchpoint.services.digests import trigger_digests
 from backstay_watchpoint.services.notifications import notify, requeue_deferred_notifications
 from backstay_watchpoint.services.summaries import generate_summary
-from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.services.work import OutgoingMessage, Work
 from backstay_watchpoint.store import tables
 from backstay_watchpoint.store.database import Database
 
@@ -147,9 +150,19 @@ async def test_bad_preferences_warn_and_go_on(work: Work, database: Database, no
 
 
 async def test_deferred_ones_are_sent_in_batches_until_none_is_due(
-    work: Work, database: Database, jobs: Jobs, now: datetime
+    database: Database, jobs: Jobs, now: datetime
 ) -> None:
     """WPT-040: 250 due ones are worked off by 100, 100 and 50; each message has its stored payload."""
+    batches: list[int] = []
+
+    class Counting(JobPublisher):
+        async def publish(self, transaction: AsyncConnection, messages: Sequence[OutgoingMessage]) -> None:
+            batches.append(len(messages))
+            await super().publish(transaction, messages)
+
+    counting = Counting(
+        jobs.platform, publish=jobs.publish_message, canaries=jobs.check_canaries, results=jobs.check_canaries
+    )
     owner = await organization(database)
     stored = await notification(database, owner)
     for number in range(250):
@@ -157,8 +170,9 @@ async def test_deferred_ones_are_sent_in_batches_until_none_is_due(
     early = await delivery(database, stored, next_retry_at=now + timedelta(seconds=1))
     sent = await delivery(database, stored, next_retry_at=now, status="sent")
 
-    assert await requeue_deferred_notifications(work) == 250
+    assert await requeue_deferred_notifications(Work(database, now, counting)) == 250
 
+    assert batches == [100, 100, 50]
     states = {row["id"]: row["status"] for row in await rows(database, tables.notification_deliveries)}
     assert states.pop(early) == "deferred"
     assert states.pop(sent) == "sent"
@@ -166,7 +180,7 @@ async def test_deferred_ones_are_sent_in_batches_until_none_is_due(
     messages = await published(jobs.platform.app)
     assert len({message["dedupe_id"] for message in messages}) == len(messages) == 250
     assert messages[0]["body"]["payload"] == {"subject": "storm"}
-    assert await requeue_deferred_notifications(again(work)) == 0
+    assert await requeue_deferred_notifications(Work(database, now, counting)) == 0
 
 
 async def test_two_runners_send_each_once(work: Work, database: Database, jobs: Jobs, now: datetime) -> None:

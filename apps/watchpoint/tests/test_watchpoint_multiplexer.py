@@ -25,7 +25,7 @@ from backstay_watchpoint.store import tables
 from backstay_watchpoint.store.database import Database
 from backstay_watchpoint.store.runs import Trigger
 from backstay_watchpoint.tasks import SERVICES
-from conftest import NOW, FixedClock
+from conftest import BASE_ENVIRONMENT, NOW, FixedClock
 
 HOUR = timedelta(hours=1)
 
@@ -394,18 +394,26 @@ async def test_after_kill_9_in_mid_task_the_period_is_done_once(
     assert all(found["api_calls_count"] == 0 for found in await rows(database, tables.rate_limits))
 
 
-async def test_a_long_clean_up_does_not_delay_polling(jobs: Jobs) -> None:
-    """WPT-002: two lanes; with the maintenance lane stopped, the poll's jobs still run."""
-    slow = await jobs.enqueue(task_named("cleanup_soft_deletes"), trigger=Trigger.MANUAL, reference_time=NOW)
-    quick = await jobs.enqueue(
-        task_named("poll_data"), trigger=Trigger.MANUAL, reference_time=NOW + timedelta(days=1)
-    )
-
-    async with jobs.platform.app.working(concurrency=1, queues=["poll"]):
-        with pytest.raises(JobFailed, match="after now"):  # it ran, and refused a time that has not come
-            await quick.result(timeout=60)
-
-    assert (await jobs.platform.app.jobs.get(slow.id)).state is State.AVAILABLE
+async def test_a_long_clean_up_does_not_delay_polling(postgres_url: str) -> None:
+    """WPT-002: two lanes; while a clean-up stands in the maintenance lane, the poll's jobs run to their end."""
+    given = Settings.from_environment({**BASE_ENVIRONMENT, "WATCHPOINT_URL": postgres_url})
+    lane, other, locking = (build(given, clock=FixedClock(NOW)) for _ in range(3))
+    async with (
+        lane.platform.app.working(concurrency=1, queues=["maintenance"]),
+        other.platform.app.working(concurrency=1, queues=["poll"]),
+    ):
+        async with locking.platform.database.transaction() as transaction:
+            await transaction.execute(text("LOCK TABLE watchpoint.organizations IN ACCESS EXCLUSIVE MODE"))
+            slow = await lane.enqueue(task_named("cleanup_soft_deletes"), trigger=Trigger.MANUAL)
+            await state_of(lane, slow.id, State.RUNNING)
+            ahead = NOW + timedelta(days=1)
+            quick = await other.enqueue(task_named("poll_data"), trigger=Trigger.MANUAL, reference_time=ahead)
+            with pytest.raises(JobFailed, match="after now"):  # it ran, and refused a time that has not come
+                await quick.result(timeout=60)
+            assert (await lane.platform.app.jobs.get(slow.id)).state is State.RUNNING
+        assert (await slow.result(timeout=60))["items"] == 0
+    for jobs in (lane, other, locking):
+        await jobs.platform.close()
 
 
 async def test_schedules_of_all_tasks_are_stored_with_their_next_fires(environment: dict[str, str]) -> None:

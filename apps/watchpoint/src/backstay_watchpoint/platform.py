@@ -25,7 +25,7 @@ MIGRATIONS = Migrations("watchpoint", Path(__file__).parent / "store" / "migrati
 
 
 def system_clock() -> datetime:
-    """Return the present moment; the only call of the clock outside of local servers."""
+    """Return the present moment; the only call of the clock beside the command line and local servers."""
     return datetime.now(UTC)
 
 
