@@ -76,11 +76,11 @@ fuzz: $(VENV)/.installed-dev ## Send 100,000 requests made from the API's own de
 simulate: $(VENV)/.installed-dev ## Run one simulation again (SEED=17), or many (SEED=0 ARGS="--count 500")
 	@PYTHONPATH=tests $(BIN)/python -m simulation --seed $(or $(SEED),0) $(ARGS)
 
-# The seed of a run that is to be repeated: `make chaos SEED=7`.
+# The seed of a run that is to be repeated: `make chaos SEED=7`. With jobs suggested by Redis: `make chaos ARGS=--redis`.
 CHAOS := PYTHONPATH=tests $(BIN)/python -m chaos $(if $(SEED),--seed $(SEED))
 
 chaos: $(VENV)/.installed-dev ## Prove under real faults that no job is lost: 20,000 jobs, 110 faults
-	$(CHAOS) --report build/chaos/report.json
+	$(CHAOS) --report build/chaos/report.json $(ARGS)
 
 chaos-long: $(VENV)/.installed-dev ## The same for 1,000,000 jobs and 5,500 faults; goes on where it was interrupted
 	$(CHAOS) --rounds 50 --at-once 3 --resume --report build/chaos/long.json

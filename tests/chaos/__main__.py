@@ -82,6 +82,7 @@ def _plan(seed: int, given: argparse.Namespace) -> Plan:
         faults=given.faults,
         rate=given.rate,
         pause=given.jobs / given.rate / given.faults * FAULTS_IN,
+        redis=given.redis,
     )
 
 
@@ -98,9 +99,10 @@ async def _round(seed: int, given: argparse.Namespace) -> dict[str, Any]:
         }
         if given.keep:
             words["--keep"] = given.keep / str(seed)
+        flags = ["--redis"] if given.redis else []
         # In a session of its own, so that who interrupts us interrupts it once, through us.
         child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "chaos", *(str(word) for pair in words.items() for word in pair)),
+            *(sys.executable, "-m", "chaos", *(str(word) for pair in words.items() for word in pair), *flags),
             stdout=asyncio.subprocess.DEVNULL,
             start_new_session=True,
         )
@@ -127,6 +129,7 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=1, help="rounds at a time")
     parser.add_argument("--rate", type=float, default=150.0, help="jobs a second that are enqueued")
+    parser.add_argument("--redis", action="store_true", help="a Redis suggests the jobs, and fails as well")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--report", type=Path, default=Path("build/chaos/report.json"))
     parser.add_argument("--resume", action="store_true", help="go on with the report's next round")

@@ -10,15 +10,16 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backstay.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres, PrivateRedis
 from chaos import checker, faults
 from chaos.evidence import collect
 from chaos.field import Field, Post, comes_true
+from chaos.redis_faults import OF_REDIS
 from chaos.workload import TRANSACTIONAL
 
 # What there is to see when jobs are left over: those jobs, who works, and who holds what.
@@ -61,6 +62,8 @@ class Plan:
     producer: dict[str, Any] = field(default_factory=dict)
     worker: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    redis: bool = False
+    """Whether a Redis suggests the jobs and carries the hints, and has faults of its own."""
     drain: float = DRAIN
     goes_on: bool = True
     """Whether production goes on after `jobs` until every fault has landed, so that faults find something to harm."""
@@ -88,11 +91,16 @@ class Report:
         return json.dumps(asdict(self), indent=2)
 
 
-async def run(plan: Plan, server: PrivatePostgres, *, database: str, folder: Path) -> Report:
+async def run(
+    plan: Plan, server: PrivatePostgres, *, database: str, folder: Path, redis: PrivateRedis | None = None
+) -> Report:
     """Make a run on a database of its own; its journals stay in the folder."""
     began = time.monotonic()
     server.create_database(database)
-    grounds = Field(server, server.url(database), folder, plan.lease, plan.environment)
+    environment = plan.environment
+    if redis is not None:
+        environment = {**environment, "BACKSTAY_DISPATCH": redis.url(), "BACKSTAY_WAKEUPS": redis.url()}
+    grounds = Field(server, server.url(database), folder, plan.lease, environment, redis)
     await grounds.prepare()
     landed: list[str] = []
     try:
@@ -122,8 +130,9 @@ def run_alone(plan: Plan, *, keep: Path | None = None) -> Report:
     with tempfile.TemporaryDirectory(prefix="backstay-chaos-") as made:
         folder = keep or Path(made)
         folder.mkdir(parents=True, exist_ok=True)
-        with PrivatePostgres.start(fsync=False) as server:
-            return asyncio.run(run(plan, server, database="chaos", folder=folder))
+        with PrivatePostgres.start(fsync=False) as server, ExitStack() as others:
+            redis = others.enter_context(PrivateRedis.start()) if plan.redis else None
+            return asyncio.run(run(plan, server, database="chaos", folder=folder, redis=redis))
 
 
 @asynccontextmanager
@@ -166,7 +175,7 @@ async def _harm(grounds: Field, producer: Post, plan: Plan, landed: list[str]) -
     chance = random.Random(plan.seed)
     running: set[asyncio.Task[None]] = set()
     upcoming: list[str] = []
-    database = Post("database", "", producer.proxy, grounds.folder, {})
+    servers = [Post(name, "", producer.proxy, grounds.folder, {}) for name in ("database", "redis")]
 
     async def do(name: str, harm: faults.Harm, post: Post, own: random.Random) -> None:
         try:
@@ -190,8 +199,8 @@ async def _harm(grounds: Field, producer: Post, plan: Plan, landed: list[str]) -
             break
         if len(landed) + len(running) < plan.faults and upcoming:
             name = upcoming.pop()
-            harm, posts = _aim(name, grounds, producer, database)
-            free = [post for post in posts if not post.is_harmed and (post.is_running or post is database)]
+            harm, posts = _aim(name, grounds, producer, *servers)
+            free = [post for post in posts if not post.is_harmed and (post.is_running or post in servers)]
             if free:
                 post = chance.choice(free)
                 post.is_harmed = True
@@ -225,6 +234,8 @@ def _ensure_health(producer: Post, grounds: Field) -> None:
 def _deck(plan: Plan, chance: random.Random) -> list[str]:
     """The faults of one round in a new order: every class comes, the light ones more often."""
     every = {**faults.OF_WORKERS, **faults.OF_PRODUCER, **faults.OF_DATABASE}
+    if plan.redis:
+        every |= OF_REDIS
     deck = [name for name, (_, times) in every.items() for _ in range(times)]
     deck = [name for name in deck if not plan.only or name in plan.only]
     chance.shuffle(deck)
@@ -235,11 +246,15 @@ def _deck(plan: Plan, chance: random.Random) -> list[str]:
     return [*deck, *first]
 
 
-def _aim(name: str, grounds: Field, producer: Post, database: Post) -> tuple[faults.Harm, Sequence[Post]]:
+def _aim(
+    name: str, grounds: Field, producer: Post, database: Post, redis: Post
+) -> tuple[faults.Harm, Sequence[Post]]:
     if name in faults.OF_WORKERS:
         return faults.OF_WORKERS[name][0], grounds.workers
     if name in faults.OF_PRODUCER:
         return faults.OF_PRODUCER[name][0], [producer]
+    if name in OF_REDIS:
+        return OF_REDIS[name][0], [redis]
     return faults.OF_DATABASE[name][0], [database]
 
 

@@ -246,6 +246,7 @@ def _alone(chooses: Chooses) -> Chooses:
 _WAYS_TO_CLAIM = (
     _alone(statement("jobs/claim")),
     _alone(statement("jobs/claim_pair")),
+    _alone(statement("dispatch/claim_named")),
     commit_after("jobs/claim"),
     commit_after("limits/start"),
 )

@@ -18,7 +18,7 @@ import asyncpg
 
 from backstay.composition.connect import open_database
 from backstay.stores.database.migrate import migrate
-from backstay.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres, PrivateRedis
 from chaos.history import HISTORY
 from chaos.proxy import Proxy
 
@@ -90,6 +90,7 @@ class Field:
     folder: Path
     lease: float
     environment: dict[str, str] = field(default_factory=dict)
+    redis: PrivateRedis | None = None
     workers: list[Post] = field(default_factory=list)
     producer: Post | None = None
 

@@ -71,6 +71,6 @@ LIMITS = (
     Operation("limits.rooms", one_runs_one_waits, lambda s, _: s.stores.limits.rooms([KEY])),
     Operation("limits.next_due", token_has_come, lambda s, _: s.stores.limits.next_due()),
     Operation("limits.rooms", one_runs_one_waits, lambda s, _: s.stores.limits.rooms([KEY])),
-    Operation("limits.all", one_runs_one_waits, lambda s, _: s.stores.limits.all(limit=9)),
+    Operation("limits.all", one_runs_one_waits, lambda s, _: s.stores.limits.all(limit=9, most=9)),
     Operation("limits.holders", one_runs_one_waits, lambda s, _: s.stores.limits.holders(KEY, limit=9)),
 )

@@ -528,7 +528,7 @@ WRITING = (
 READING = (
     Operation("limits.next_due", out_of_tokens, lambda s, _: s.stores.limits.next_due()),
     Operation("limits.rooms", unused_keys, lambda s, _: s.stores.limits.rooms(["key customer:7"])),
-    Operation("limits.all", unused_keys, lambda s, _: s.stores.limits.all(limit=9)),
+    Operation("limits.all", unused_keys, lambda s, _: s.stores.limits.all(limit=9, most=9)),
     Operation("limits.holders", unused_keys, lambda s, _: s.stores.limits.holders("key customer:7", limit=9)),
     Operation("overrides.all", overridden, lambda s, _: s.stores.overrides.all()),
     Operation("claims.cancel_requests", two_claims, lambda s, _: s.stores.claims.cancel_requests("w")),
@@ -556,7 +556,7 @@ READING = (
     Operation("jobs.ending", dead_job, lambda s, job: s.stores.jobs.ending(job)),
     Operation("upkeep.next_due", due_jobs, lambda s, _: s.stores.upkeep.next_due()),
     Operation("dead_letters.open", dead_job, lambda s, _: s.stores.dead_letters.open(**OPEN)),
-    Operation("dead_letters.groups", dead_job, lambda s, _: s.stores.dead_letters.groups(**OPEN)),
+    Operation("dead_letters.groups", dead_job, lambda s, _: s.stores.dead_letters.groups(**OPEN, most=9)),
     Operation("dead_letters.of_job", dead_job, lambda s, job: s.stores.dead_letters.of_job(job)),
     Operation(
         "dead_letters.count",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from chaos import checker
 from chaos.__main__ import main
 from chaos.conductor import Plan, run_alone
+from chaos.redis_faults import OF_REDIS
 from slices import source_seed
 
 SHORT = Plan(
@@ -41,6 +43,29 @@ def test_a_thousand_jobs_survive_a_dozen_faults() -> None:
     assert report.violations == {}
     assert report.figures["faults"] >= 12
     assert len(report.figures["faults by class"]) >= 8
+
+
+def test_jobs_that_redis_suggests_survive_its_faults_and_those_of_workers() -> None:
+    of_workers = ("worker_killed", "claim_cut", "outcome_cut")
+    plan = replace(SHORT, redis=True, only=(*of_workers, *OF_REDIS), faults=14)
+
+    report = run_alone(plan)
+
+    assert report.violations == {}
+    # Redis has one fault at a time, so that a short run may end before the last of them.
+    assert len(set(OF_REDIS) & set(report.figures["faults by class"])) >= 3
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(900)
+def test_twenty_thousand_jobs_that_redis_suggests_survive_a_hundred_faults() -> None:
+    place = REPORT.with_name("redis.json")
+
+    assert main(["--redis", "--report", str(place)]) == 0
+
+    figures = json.loads(place.read_text())["rounds"][0]["figures"]
+    assert figures["accepted"] >= 20_000
+    assert set(OF_REDIS) <= set(figures["faults by class"])
 
 
 @pytest.mark.prove
