@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from backstay.kit import new_api_key
@@ -56,6 +57,25 @@ async def add_key(
         user_id,
     )
     return key.text
+
+
+async def keys(database: Database, team_id: UUID) -> list[dict[str, Any]]:
+    """The keys of a team, the newest first."""
+    return await database.rows(
+        "SELECT prefix, name, role, created_at, revoked_at FROM aeon.service_keys WHERE team_id = $1"
+        " ORDER BY created_at DESC",
+        team_id,
+    )
+
+
+async def revoke_key(database: Database, prefix: str) -> None:
+    """Let a key open nothing any more; raises Missing for one that is not there."""
+    done = await database.execute(
+        "UPDATE aeon.service_keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE prefix = $1",
+        prefix,
+    )
+    if done == "UPDATE 0":
+        raise Missing(f"there is no key {prefix!r}; see: backstay-aeon keys list")
 
 
 async def set_login(database: Database, user_id: UUID, password_hash: str, role: str) -> None:
