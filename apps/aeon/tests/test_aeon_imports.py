@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import httpx
 import openpyxl
+import pytest
 import xlsxwriter
 from aeon_world import World
 
-from backstay_aeon.actions import imports
+from backstay_aeon.actions import imports, uploads
+from backstay_aeon.domain.errors import BadSettings
 from backstay_aeon.domain.imports.columns import read_dataset
 from backstay_aeon.domain.imports.reading import sniff
 from backstay_aeon.store import imports as store
@@ -28,6 +32,12 @@ CUSTOMERS = {
 }
 HEAD = ["Kundennummer", "Name", "Kunde seit", "Guthaben"]
 ROWS = [["K1", "Ärmel & Söhne", "2026-03-29", "12.50"], ["K2", "=cmd()", "2025-01-02", "-3"]]
+
+
+TAKEN = {
+    "K1": {"customer_no": "K1", "name": "Ärmel & Söhne", "since": "2026-03-29", "credit": "12.5"},
+    "K2": {"customer_no": "K2", "name": "=cmd()", "since": "2025-01-02", "credit": "-3"},
+}
 
 
 async def define(world: World) -> None:
@@ -49,9 +59,8 @@ def workbook(rows: list[list[str]]) -> bytes:
     return buffer.getvalue()
 
 
-async def test_five_forms_of_one_table_give_the_same_rows(world: World) -> None:
+async def test_six_forms_of_one_table_give_the_same_rows(world: World) -> None:
     """AEO-025: CSV with a mark, UTF-16, cp1252 with semicolons, a workbook and JSON lines are one table."""
-    await define(world)
     lines = "\n".join(json.dumps(dict(zip(HEAD, row, strict=True))) for row in ROWS)
     forms = {
         "mark.csv": text(",", ROWS).encode("utf-8-sig"),
@@ -61,19 +70,14 @@ async def test_five_forms_of_one_table_give_the_same_rows(world: World) -> None:
         "table.xlsx": workbook(ROWS),
         "table.jsonl": lines.encode(),
     }
-    seen = []
-    for name, content in forms.items():
-        made = await world.import_file(name, content, "customers")
+    for number, (name, content) in enumerate(forms.items()):
+        dataset = f"customers_{number}"
+        async with world.database.connection() as connection:
+            await store.save_dataset(connection, world.team, read_dataset(dataset, CUSTOMERS))
+        made = await world.import_file(name, content, dataset)
         shown = await imports.show(world.services, world.team, made)
-        assert shown["status"] == "completed", (name, shown["notes"])
-        seen.append(await world.records("customers"))
-    assert all(one == seen[0] for one in seen)
-    assert seen[0]["K1"] == {
-        "customer_no": "K1",
-        "name": "Ärmel & Söhne",
-        "since": "2026-03-29",
-        "credit": "12.5",
-    }
+        assert (shown["status"], shown["counts"]["inserted"]) == ("completed", 2), (name, shown["notes"])
+        assert await world.records(dataset) == TAKEN, name
 
 
 BAD = [
@@ -204,6 +208,122 @@ async def test_a_receipt_holds_until_something_is_altered(world: World) -> None:
     assert len(await imports.verify(world.services, forged)) == 2
     await world.database.execute("UPDATE aeon.import_batches SET sha256 = repeat('0', 64)")
     assert "rows_sha256" in (await imports.verify(world.services, receipt))[0]
+
+
+async def test_a_receipt_is_about_the_records_themselves(world: World) -> None:
+    """AEO-025: a later import may change them, for what it found is kept; whoever alters them by hand is seen."""
+    await define(world)
+    made = await world.import_file("1.csv", text(",", ROWS).encode(), "customers")
+    receipt = await imports.receipt(world.services, world.team, made)
+    assert receipt["receipt"]["records"] == 2
+    later = await world.import_file("2.csv", text(",", [["K1", "New", "", ""]]).encode(), "customers")
+    assert await imports.verify(world.services, receipt) == []
+    await imports.undo(world.services, world.team, world.user, later)
+    await world.backstay.drain()
+    assert await imports.verify(world.services, receipt) == []
+
+    alter = "UPDATE aeon.imported_records SET data = data || $1 WHERE external_key = 'K2'"
+    await world.database.execute(alter, {"credit": "1000000"})
+    assert "records_sha256" in (await imports.verify(world.services, receipt))[0]
+    await world.database.execute("DELETE FROM aeon.imported_records WHERE external_key = 'K2'")
+    assert any("records is 1 now" in one for one in await imports.verify(world.services, receipt))
+
+
+async def test_without_a_secret_that_is_kept_no_receipt_is_given(world: World) -> None:
+    """AEO-025: nobody but this process could verify it."""
+    await define(world)
+    made = await world.import_file("1.csv", text(",", ROWS).encode(), "customers")
+    forgetful = replace(world.services, settings=replace(world.services.settings, is_secret_kept=False))
+    with pytest.raises(BadSettings, match="AEON_SECRET"):
+        await imports.receipt(forgetful, world.team, made)
+
+
+STRANGE = "Reference;Who;Start;Amount\nK1;Ada;2026-01-01;1\nK2;Ben;2026-01-02;2\n"
+RIGHT = {"Reference": "customer_no", "Who": "name", "Start": "since", "Amount": "credit"}
+
+
+async def test_a_mapping_that_was_not_guessed_is_corrected(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-025: the dry run fails with the columns, the mapping is sent, and the same import goes on."""
+    await define(world)
+    sent = await api.post(
+        "/api/imports",
+        files={"file": ("a.csv", STRANGE.encode())},
+        data={"dataset": "customers", "dry_run": "true"},
+    )
+    path = f"/api/imports/{sent.json()['import_id']}"
+    await world.backstay.drain()
+    one = (await api.get(path)).json()
+    assert one["status"] == "failed"
+    assert "say which one it is in the mapping" in one["notes"][0]
+    assert one["form"]["headers"] == list(RIGHT)
+
+    for wrong, said in (
+        ({"Nothing": "name"}, "no column 'Nothing'"),
+        ({"Who": "nothing"}, "no column 'nothing'"),
+        ({"Who": "name"}, "customer_no"),
+        ({"Who": "name", "Reference": "name"}, "same column"),
+        ({"Who": 7}, "mapping"),
+    ):
+        refused = await api.put(f"{path}/mapping", json=wrong)
+        assert (refused.status_code, said in refused.text) == (400, True), refused.text
+    assert (await api.put(f"{path}/mapping", json=RIGHT)).json()["mapping"] == RIGHT
+    await api.post(f"{path}/start?dry_run=true")
+    await world.backstay.drain()
+    assert (await api.get(path)).json()["dry_run"]["new"] == 2
+    await api.post(f"{path}/start")
+    await world.backstay.drain()
+    assert (await world.records("customers"))["K2"]["credit"] == "2"
+    late = await api.put(f"{path}/mapping", json=RIGHT)
+    assert late.status_code == 409
+
+
+async def test_a_mapping_and_rules_are_sent_with_the_file(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-025: mapping, on_error and batch_size count from the beginning, and are checked."""
+    await define(world)
+    body = {"dataset": "customers", "mapping": json.dumps(RIGHT), "on_error": "fail", "batch_size": "1"}
+    files = {"file": ("a.csv", (STRANGE + "K3;Cem;2026-31-31;3\n").encode())}
+    made = (await api.post("/api/imports", files=files, data=body)).json()
+    await world.backstay.drain()
+    failed = (await api.get(f"/api/imports/{made['import_id']}")).json()
+    assert (failed["status"], failed["mapping"]) == ("failed", RIGHT)
+    assert await world.records("customers") == {}
+
+    made = (await api.post("/api/imports", files=files, data={**body, "on_error": "skip"})).json()
+    await world.backstay.drain()
+    batches = "SELECT count(*) FROM aeon.import_batches WHERE import_id = $1::text::uuid"
+    assert await world.database.value(batches, made["import_id"]) == 3
+    for wrong in ({"mapping": "[1]"}, {"mapping": "{"}, {"on_error": "ask"}, {"batch_size": "0"}):
+        refused = await api.post("/api/imports", files=files, data={**body, **wrong})
+        assert refused.status_code in (400, 422), refused.text
+
+
+async def test_a_failed_import_is_started_again_and_again(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-025: each start is a job of its own, also after the second failure."""
+    await define(world)
+    body = {"dataset": "customers", "mapping": json.dumps(RIGHT), "on_error": "fail"}
+    files = {"file": ("a.csv", (STRANGE + "K3;Cem;2026-31-31;3\n").encode())}
+    made = (await api.post("/api/imports", files=files, data=body)).json()
+    jobs = {made["job_id"]}
+    for _ in range(2):
+        await world.backstay.drain()
+        again = await api.post(f"/api/imports/{made['import_id']}/start")
+        assert again.status_code == 202, again.text
+        jobs.add(again.json()["job_id"])
+    assert len(jobs) == 3
+
+
+async def test_a_format_that_is_said_must_be_that_of_the_file(world: World, api: httpx.AsyncClient) -> None:
+    """AEO-025: JSON lines called CSV are refused instead of read as something else."""
+    await define(world)
+    kept = await uploads.keep(
+        world.services, world.team, world.user, "a.txt", b'{"Kundennummer": "K1", "Name": "A"}\n'
+    )
+    for form, status in (("csv", "failed"), ("jsonl", "completed")):
+        payload = {"source": str(kept["id"]), "dataset": "customers", "format": form}
+        made = await api.post("/api/jobs/create", json={"job_type": "data_import", "payload": payload})
+        await world.backstay.drain()
+        found = (await api.get(f"/api/imports/{made.json()['job_id']}")).json()
+        assert found["status"] == status, found["notes"]
 
 
 async def test_an_import_killed_after_any_batch_goes_on_at_the_next_row(world: World) -> None:

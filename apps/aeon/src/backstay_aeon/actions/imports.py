@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 
 from backstay_aeon.actions import submit
 from backstay_aeon.actions.uploads import keep
-from backstay_aeon.domain.errors import BadRequest, BadSettings, Conflict
+from backstay_aeon.domain.errors import BadSettings, Conflict
+from backstay_aeon.domain.imports import mapping as mappings
 from backstay_aeon.domain.imports import receipts
 from backstay_aeon.domain.imports.batches import chained
 from backstay_aeon.domain.imports.rejects import write_rejects
@@ -29,23 +30,36 @@ async def begin(
     batch_size: int = 1000,
 ) -> UUID:
     """Keep the file and make an import of it; nothing runs yet."""
-    if on_error not in ("skip", "fail") or not 1 <= batch_size <= 10_000:
-        raise BadRequest("on_error is skip or fail, and batch_size 1 to 10000", field="on_error")
+    options = {"mapping": mapping or {}, "on_error": on_error, "batch_size": batch_size}
+    mappings.check_options(options)
     file = await keep(services, team_id, user_id, name, content)
     import_id = uuid4()
-    await services.database.execute(
-        "INSERT INTO aeon.imports (id, team_id, created_by, dataset, file_id, mapping, on_error, batch_size)"
-        " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-        import_id,
-        team_id,
-        user_id,
-        dataset,
-        file["id"],
-        mapping or {},
-        on_error,
-        batch_size,
-    )
+    values = {
+        "id": import_id,
+        "team_id": team_id,
+        "created_by": user_id,
+        "dataset": dataset,
+        "file_id": file["id"],
+    }
+    await imports.add(services.database, {**values, **options})
     return import_id
+
+
+async def remap(
+    services: Services, team_id: UUID, import_id: UUID, mapping: dict[str, str]
+) -> dict[str, Any]:
+    """Say which column of the file is which one of the dataset, before anything is written."""
+    async with services.database.connection() as connection:
+        one = await imports.get(connection, import_id, team_id)
+        dataset = await imports.dataset(connection, team_id, one["dataset"])
+    if dataset is None or not one["form"].get("headers"):
+        raise Conflict("the file was not read yet: start a dry run first")
+    mappings.check_options({"mapping": mapping})
+    given = mappings.checked(mapping, one["form"]["headers"], dataset)
+    mappings.complete(given, one["form"]["headers"], dataset)
+    if not await imports.remap(services.database, import_id, given):
+        raise Conflict(f"the import is {one['status']}: the mapping counts before anything is written")
+    return await show(services, team_id, import_id)
 
 
 async def start(
@@ -69,7 +83,7 @@ async def start(
         "metadata": {"import_id": str(import_id)},
     }
     if not dry_run:
-        given["idempotency_key"] = f"import-{import_id}-{one['status']}"
+        given["idempotency_key"] = f"import-{import_id}-{one['job_id'] or 'first'}"
         given["timeout_ms"] = 3_600_000
     made = await submit.create(services, team_id, user_id, given)
     if not dry_run:
@@ -87,8 +101,10 @@ async def show(services: Services, team_id: UUID, import_id: UUID) -> dict[str, 
         one = await imports.get(connection, import_id, team_id)
         figures = await imports.counts(connection, import_id)
         reasons = await imports.reasons(connection, import_id)
+        dataset = await imports.dataset(connection, team_id, one["dataset"])
     one.pop("storage_key")
-    return {**one, "counts": figures, "reasons": reasons}
+    columns = [] if dataset is None else [column.name for column in dataset.columns]
+    return {**one, "counts": figures, "reasons": reasons, "columns": columns}
 
 
 async def rejects(services: Services, team_id: UUID, import_id: UUID) -> bytes:
@@ -137,6 +153,7 @@ async def facts(services: Services, team_id: UUID, import_id: UUID) -> dict[str,
         one = await imports.get(connection, import_id, team_id)
         figures = await imports.counts(connection, import_id)
         written = await imports.hashes(connection, import_id)
+        records = await imports.records_hash(connection, one)
     content = await services.files.get(one["storage_key"])
     return {
         "import_id": str(import_id),
@@ -149,6 +166,8 @@ async def facts(services: Services, team_id: UUID, import_id: UUID) -> dict[str,
         "counts": figures,
         "batches": len(written),
         "rows_sha256": chained(written),
+        "records": records["records"],
+        "records_sha256": records["sha256"],
         "finished_at": one["finished_at"].isoformat() if one["finished_at"] else None,
     }
 

@@ -136,6 +136,23 @@ def teams_add(name: str, as_json: bool = JSON) -> None:
     say({"id": run(lambda services: people.add_team(services.database, name)), "name": name}, as_json)
 
 
+@keys.command("list")
+def keys_list(team: str = TEAM, as_json: bool = JSON) -> None:
+    """The keys of a team, by their first letters."""
+
+    async def find(services: Services) -> Any:
+        return await people.keys(services.database, await people.team(services.database, team))
+
+    say(run(find), as_json)
+
+
+@keys.command("revoke")
+def keys_revoke(prefix: str, as_json: bool = JSON) -> None:
+    """Let a key open nothing any more."""
+    run(lambda services: people.revoke_key(services.database, prefix))
+    say({"prefix": prefix, "revoked": True}, as_json)
+
+
 @keys.command("create")
 def keys_create(
     team: str = TEAM, email: str = "service@localhost", role: str = "member", as_json: bool = JSON
@@ -219,18 +236,31 @@ def import_file(
     dataset: str = typer.Option(...),
     team: str = TEAM,
     dry_run: bool = False,
+    mapping: str = typer.Option(
+        "{}", help='Columns as {"in the file": "in the dataset"}; guessed if left out.'
+    ),
+    on_error: str = typer.Option("skip", help="skip refused rows, or fail and write nothing."),
+    batch_size: int = typer.Option(1000, help="Rows that are written together."),
     as_json: bool = JSON,
 ) -> None:
     """Import a table, or only count what would become of its rows."""
-    content = file.read_bytes()
+    content, columns = file.read_bytes(), json_object(mapping, "the mapping")
 
     async def make(services: Services) -> Any:
         team_id = await people.team(services.database, team)
-        made = await imports.begin(services, team_id, None, name=file.name, content=content, dataset=dataset)
-        return {
-            "import_id": str(made),
-            "job_id": await imports.start(services, team_id, None, made, dry_run=dry_run),
-        }
+        made = await imports.begin(
+            services,
+            team_id,
+            None,
+            name=file.name,
+            content=content,
+            dataset=dataset,
+            mapping=columns,
+            on_error=on_error,
+            batch_size=batch_size,
+        )
+        job = await imports.start(services, team_id, None, made, dry_run=dry_run)
+        return {"import_id": str(made), "job_id": job}
 
     say(run(make), as_json)
 

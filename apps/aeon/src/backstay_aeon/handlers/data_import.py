@@ -49,19 +49,17 @@ class DataImport(JobType):
                 raise BadRequest(f"a data_import needs a {name}", field=f"payload/{name}")
         if payload.get("format") not in (None, *FORMATS):
             raise BadRequest(f"the format is one of {', '.join(FORMATS)}", field="payload/format")
-        if payload.get("on_error", "skip") not in ("skip", "fail"):
-            raise BadRequest("on_error is skip or fail", field="payload/on_error")
-        size = payload.get("batch_size", 1000)
-        if not isinstance(size, int) or not 1 <= size <= 10_000:
-            raise BadRequest("batch_size is a whole number from 1 to 10000", field="payload/batch_size")
+        mappings.check_options(payload, "payload/")
 
     async def execute(self, ctx: Context, payload: dict[str, Any], envelope: Envelope) -> Any:
         """Read, check and write; or only count, for a dry run."""
         here = services.here()
         one = await _import_of(ctx, here, payload, envelope)
+        if payload.get("part"):
+            part = int(payload["part"])
+            async with here.files.local(await imports.part_key(here.database, one["id"], part)) as path:
+                return await Resubmission(ctx, here, one, part).run(path)
         async with here.files.local(one["storage_key"]) as path:
-            if payload.get("part"):
-                return await Resubmission(ctx, here, one, int(payload["part"])).run(path)
             run = Run(ctx, here, one)
             await run.prepare(path)
             return await (run.count(path) if payload.get("dry_run") else run.write(path))
@@ -90,7 +88,11 @@ class Run:
     async def prepare(self, path: Path) -> None:
         """Find out form, dataset and mapping, and remember them: later attempts read the file in the same way."""
         stored = self.one["form"]
-        self.form = Form.from_json(stored) if stored.get("headers") else sniff(path, self.one["file_name"])
+        self.form = (
+            Form.from_json(stored)
+            if stored.get("headers")
+            else sniff(path, self.one["file_name"], stored.get("format", ""))
+        )
         async with self.here.database.transaction() as connection:
             self.dataset = await imports.dataset(connection, self.one["team_id"], self.one["dataset"])
             if self.dataset is None:
@@ -270,39 +272,39 @@ async def finish(here: Services, import_id: UUID) -> dict[str, Any]:
 async def _import_of(
     ctx: Context, here: Services, payload: dict[str, Any], envelope: Envelope
 ) -> dict[str, Any]:
-    """The import that the job is about; a job from a plain submission gets one of its own id."""
-    import_id = UUID(payload["import_id"]) if "import_id" in payload else UUID(str(ctx.job_id))
+    """The import that the job is about, with its file in the storage."""
     team_id = UUID(envelope.team_id)
-    if "import_id" not in payload:
-        async with here.database.connection() as connection:
-            await connection.execute(
-                "INSERT INTO aeon.imports (id, team_id, created_by, dataset, mapping, on_error, batch_size, status,"
-                " source_url, job_id) VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting', $8, $1)"
-                " ON CONFLICT (id) DO NOTHING",
-                import_id,
-                team_id,
-                envelope.created_by,
-                payload["dataset"],
-                payload.get("mapping") or {},
-                payload.get("on_error", "skip"),
-                payload.get("batch_size", 1000),
-                payload["source"],
-            )
-    async with here.database.connection() as connection:
-        one = await imports.get(connection, import_id, team_id)
-        if payload.get("part"):
-            row = await connection.fetchrow(
-                "SELECT f.storage_key FROM aeon.import_parts p JOIN aeon.files f ON f.id = p.file_id"
-                " WHERE p.import_id = $1 AND p.part = $2",
-                import_id,
-                int(payload["part"]),
-            )
-            return {**one, "storage_key": row["storage_key"]}
+    if "import_id" in payload:
+        import_id = UUID(payload["import_id"])
+    else:
+        import_id = await _made_of(ctx, here, payload, envelope)
+    one = await imports.of(here.database, import_id, team_id)
     if one["file_id"] is None:
         await ctx.step("fetch", fetching.fetch_for_import, str(import_id))
-        async with here.database.connection() as connection:
-            one = await imports.get(connection, import_id, team_id)
+        one = await imports.of(here.database, import_id, team_id)
     return one
+
+
+async def _made_of(ctx: Context, here: Services, payload: dict[str, Any], envelope: Envelope) -> UUID:
+    """An import for a job that came without one: it has the job's own id, so that a repetition finds it."""
+    import_id = UUID(str(ctx.job_id))
+    await imports.add(
+        here.database,
+        {
+            "id": import_id,
+            "team_id": UUID(envelope.team_id),
+            "created_by": envelope.created_by,
+            "dataset": payload["dataset"],
+            "form": {"format": payload["format"]} if payload.get("format") else {},
+            "mapping": payload.get("mapping") or {},
+            "on_error": payload.get("on_error", "skip"),
+            "batch_size": payload.get("batch_size", 1000),
+            "status": "waiting",
+            "source_url": payload["source"],
+            "job_id": import_id,
+        },
+    )
+    return import_id
 
 
 def _example(row: Row) -> dict[str, Any]:

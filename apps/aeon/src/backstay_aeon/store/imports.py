@@ -19,6 +19,19 @@ SELECT coalesce(sum(inserted), 0)::bigint AS inserted, coalesce(sum(updated), 0)
        coalesce(max(last_row) FILTER (WHERE part = 0), 0)::bigint AS rows_read
 FROM aeon.import_batches WHERE import_id = $1
 """
+# What an import wrote stands in its records, or, where a later import has changed one, in what that one kept of it.
+RECORDS = """
+SELECT count(*)::bigint AS records,
+       encode(sha256(coalesce(string_agg(sha256(convert_to(external_key || ' ' || data::text, 'UTF8')), ''::bytea
+           ORDER BY external_key, data::text), ''::bytea)), 'hex') AS sha256
+FROM (
+    SELECT external_key, data FROM aeon.imported_records WHERE team_id = $2 AND dataset = $3 AND import_id = $1
+    UNION
+    SELECT kept.external_key, kept.data FROM aeon.before_images AS kept
+    JOIN aeon.imports AS later ON later.id = kept.import_id AND later.team_id = $2 AND later.dataset = $3
+    WHERE kept.previous_import_id = $1
+) AS written
+"""
 
 
 async def dataset(connection: Connection, team_id: UUID, name: str) -> Dataset | None:
@@ -53,6 +66,45 @@ async def get(connection: Connection, import_id: UUID, team_id: UUID | None = No
     if row is None:
         raise Missing(f"there is no import {import_id}")
     return dict(row)
+
+
+async def of(database: Database, import_id: UUID, team_id: UUID | None = None) -> dict[str, Any]:
+    """The same on a connection of its own."""
+    async with database.connection() as connection:
+        return await get(connection, import_id, team_id)
+
+
+async def add(database: Database, values: dict[str, Any]) -> None:
+    """Note an import; a repetition changes nothing."""
+    names, places = ", ".join(values), ", ".join(f"${number}" for number in range(1, len(values) + 1))
+    await database.execute(
+        f"INSERT INTO aeon.imports ({names}) VALUES ({places}) ON CONFLICT (id) DO NOTHING", *values.values()
+    )
+
+
+async def part_key(database: Database, import_id: UUID, part: int) -> str:
+    """Where the file of corrected rows stands in the storage; raises Missing if it is gone."""
+    key: str | None = await database.value(
+        "SELECT f.storage_key FROM aeon.import_parts p JOIN aeon.files f ON f.id = p.file_id"
+        " WHERE p.import_id = $1 AND p.part = $2",
+        import_id,
+        part,
+    )
+    if key is None:
+        raise Missing(f"part {part} of the import {import_id} has no file")
+    return key
+
+
+async def remap(database: Database, import_id: UUID, mapping: dict[str, str]) -> bool:
+    """Give an import another mapping, as long as nothing of it is written; False if something is."""
+    changed = await database.value(
+        "UPDATE aeon.imports SET mapping = $2, status = 'draft', dry_run = NULL, notes = '[]' WHERE id = $1"
+        " AND status IN ('draft', 'failed') AND NOT EXISTS (SELECT 1 FROM aeon.import_batches WHERE import_id = $1)"
+        " RETURNING TRUE",
+        import_id,
+        mapping,
+    )
+    return bool(changed)
 
 
 async def counts(connection: Connection, import_id: UUID) -> dict[str, int]:
@@ -190,6 +242,11 @@ async def hashes(connection: Connection, import_id: UUID) -> list[str]:
         "SELECT sha256 FROM aeon.import_batches WHERE import_id = $1 ORDER BY part, first_row", import_id
     )
     return [row["sha256"] for row in rows]
+
+
+async def records_hash(connection: Connection, one: dict[str, Any]) -> dict[str, Any]:
+    """How many records an import wrote, and one hash over what stands in them."""
+    return dict(await connection.fetchrow(RECORDS, one["id"], one["team_id"], one["dataset"]))
 
 
 async def undo(connection: Connection, one: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from backstay import Job
@@ -33,6 +35,19 @@ def moment(text: str | None, field: str) -> datetime | None:
         raise BadRequest(
             f"{field} is a time with its zone, as in 2026-03-29T08:00:00Z, not {text!r}", field=field
         )
+    return found
+
+
+def object_of(text: str, field: str) -> dict[str, Any] | None:
+    """A JSON object in the field of a form; None if it is empty, BadRequest for anything else."""
+    if not text.strip():
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise BadRequest(f"{field} is not a JSON object", field=field)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rapidfuzz import fuzz
 
@@ -59,6 +60,21 @@ def checked(given: Mapping[str, str], headers: Sequence[str], dataset: Dataset) 
     if len(set(given.values())) != len(given):
         raise BadRequest("two columns of the file lead to the same column", field="mapping")
     return dict(given)
+
+
+def check_options(given: Mapping[str, Any], above: str = "") -> None:
+    """Refuse a mapping, a rule for errors or a size of batches that can never be used."""
+    mapping = given.get("mapping") or {}
+    if not isinstance(mapping, dict) or not all(isinstance(one, str) for one in mapping.values()):
+        raise BadRequest(
+            'the mapping is an object as {"column of the file": "column of the dataset"}',
+            field=f"{above}mapping",
+        )
+    if given.get("on_error", "skip") not in ("skip", "fail"):
+        raise BadRequest("on_error is skip or fail", field=f"{above}on_error")
+    size = given.get("batch_size", 1000)
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= 10_000:
+        raise BadRequest("batch_size is a whole number from 1 to 10000", field=f"{above}batch_size")
 
 
 def complete(mapping: Mapping[str, str], headers: Sequence[str], dataset: Dataset) -> None:

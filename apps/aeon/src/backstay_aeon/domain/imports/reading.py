@@ -47,8 +47,18 @@ class Form:
         return cls(**{**stored, "headers": tuple(stored["headers"])})
 
 
-def sniff(path: Path, name: str = "") -> Form:
-    """Find out how a file is written; raises ValidationError with what to send instead."""
+def sniff(path: Path, name: str = "", wanted: str = "") -> Form:
+    """Find out how a file is written; raises ValidationError with what to send instead.
+
+    `wanted` is the format that somebody says it has: another one is refused.
+    """
+    form = _sniff(path, "x.tsv" if wanted == "tsv" else name)
+    if wanted and form.format != wanted:
+        raise ValidationError(f"the format is said to be {wanted}, but the file is {form.format}")
+    return form
+
+
+def _sniff(path: Path, name: str) -> Form:
     with path.open("rb") as file:
         sample = file.read(SAMPLE_BYTES)
     if not sample.strip():

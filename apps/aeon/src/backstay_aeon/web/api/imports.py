@@ -10,7 +10,7 @@ from backstay_aeon.actions import imports
 from backstay_aeon.domain.imports.columns import as_json, read_dataset
 from backstay_aeon.services import Services
 from backstay_aeon.store import imports as import_store
-from backstay_aeon.web.callers import person
+from backstay_aeon.web.callers import object_of, person
 
 
 def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None:
@@ -32,11 +32,22 @@ def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None
         file: Annotated[UploadFile, File()],
         dataset: Annotated[str, Form()],
         dry_run: Annotated[bool, Form()] = False,
+        mapping: Annotated[str, Form()] = "",
+        on_error: Annotated[str, Form()] = "skip",
+        batch_size: Annotated[int, Form()] = 1000,
     ) -> Any:
         content = await read_upload(file, most=services.settings.max_upload_mb * 1024 * 1024)
         team, user = UUID(actor.tenant), person(actor)
         made = await imports.begin(
-            services, team, user, name=file.filename or "file", content=content, dataset=dataset
+            services,
+            team,
+            user,
+            name=file.filename or "file",
+            content=content,
+            dataset=dataset,
+            mapping=object_of(mapping, "mapping"),
+            on_error=on_error,
+            batch_size=batch_size,
         )
         job = await imports.start(services, team, user, made, dry_run=dry_run)
         return {"import_id": str(made), "job_id": job}
@@ -49,9 +60,14 @@ def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None
     async def shown(actor: reader, import_id: UUID) -> Any:
         return await imports.show(services, UUID(actor.tenant), import_id)
 
+    @api.put("/imports/{import_id}/mapping")
+    async def remap(actor: writer, import_id: UUID, body: dict[str, Any]) -> Any:
+        return await imports.remap(services, UUID(actor.tenant), import_id, body)
+
     @api.post("/imports/{import_id}/start", status_code=202)
-    async def start(actor: writer, import_id: UUID) -> Any:
-        return {"job_id": await imports.start(services, UUID(actor.tenant), person(actor), import_id)}
+    async def start(actor: writer, import_id: UUID, dry_run: bool = False) -> Any:
+        team, user = UUID(actor.tenant), person(actor)
+        return {"job_id": await imports.start(services, team, user, import_id, dry_run=dry_run)}
 
     @api.get("/imports/{import_id}/rejects")
     async def rejects(actor: reader, import_id: UUID) -> Response:
