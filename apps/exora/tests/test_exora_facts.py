@@ -31,7 +31,9 @@ def _active(kind: Any, entry: dict[str, Any], name: str) -> ProposedFact:
         entry["quote"],
         entry["page"],
         entry.get("dose", ""),
-        reaction=entry.get("reaction", ""),
+        entry.get("route", ""),
+        entry.get("frequency", ""),
+        entry.get("reaction", ""),
     )
 
 

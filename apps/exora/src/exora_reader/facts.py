@@ -138,7 +138,7 @@ def _medications(statement: Statement) -> Iterator[dict[str, Any]]:
 
 def _medication(statement: Statement, name: str, dose: str, start: int, end: int) -> dict[str, Any]:
     text = statement.text
-    rest = re.split(r"[;.](?:\s|$)|,\s+(?:and\s+)?[a-z]+\s+\d", text[end:])[0][:70]
+    rest = re.split(r"[;.](?:\s|$)|(?:,|,?\s+and)\s+[a-z]+\s+\d", text[end:])[0][:70]
     frequency, route = _FREQUENCY.search(rest), _ROUTE.search(rest)
     status = _status(statement, start, end)
     return {

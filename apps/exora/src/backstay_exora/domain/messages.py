@@ -68,4 +68,5 @@ FACT_UNCLEAR = "the letter does not say clearly that this is the patient's and g
 FACT_CONTRADICTED = "the letter also says that this has ended or is not so; read both places"
 FACT_UNSURE = "the reading is unsure; look at the picture"
 FACT_DOSE_DIFFERS = "the dose on the page is not the dose that was given"
+FACT_DETAIL_DIFFERS = "how it is taken, or what it does, does not stand there in the words that were given"
 FACT_PLANNED = "the document only considers it"

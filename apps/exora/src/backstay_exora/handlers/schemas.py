@@ -45,7 +45,8 @@ ENTITIES_SYSTEM = (
 )
 FACTS_SYSTEM = (
     "List every medication, condition and allergy that the document names. Copy `quote` from the text exactly, with "
-    "the name and the dose in it. Set negated for what is denied, subject to family for what is said of a relative, "
+    "the name and the dose in it, and dose, route, frequency and reaction as they are written there; leave empty what "
+    "is not. Set negated for what is denied, subject to family for what is said of a relative, "
     "status to ended or planned for what has ended or is only considered. Never change a dose."
 )
 NARRATIVE_SYSTEM = "Write a short summary of the facts that stand behind the line FACTS. Add nothing."

@@ -5,13 +5,16 @@ takes it back, and every character of its dose was read with certainty.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from backstay_exora.domain import messages
 from backstay_exora.domain.clinical.context import Context, context_of, is_said_in_earnest
-from backstay_exora.domain.clinical.cues import IS_A_PERSON
+from backstay_exora.domain.clinical.cues import DOUBTS_ALLERGY, IS_A_PERSON
+from backstay_exora.domain.clinical.plain import is_plainly_said
+from backstay_exora.domain.clinical.sentences import Sentence, joined, sentence_around
 from backstay_exora.domain.text import DocumentText, PageWord, bare, boxes_of, lowest_confidence
 
 FactKind = Literal["medication", "condition", "allergy"]
@@ -94,13 +97,25 @@ class Accepted:
     set_aside: tuple[SetAside, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a proposed fact stands, and what the letter makes of it there."""
+
+    quote: tuple[PageWord, ...]
+    name: tuple[PageWord, ...]
+    sentence: Sentence
+    context: frozenset[Context]
+
+
 def accept(proposals: Iterable[ProposedFact], document: DocumentText) -> Accepted:
     """Decide on each proposal; the same fact at the same place is stored once."""
+    facts = list(proposals)
+    known = frozenset(word for fact in facts for word in _words_of(fact, document))
     stored: dict[tuple[str, ...], StoredFact] = {}
     to_review: list[ReviewItem] = []
     set_aside: list[SetAside] = []
-    for fact in proposals:
-        match _decide(fact, document):
+    for fact in facts:
+        match _decide(fact, document, known):
             case StoredFact() as kept:
                 key = (kept.kind, bare(kept.name), re.sub(r"\s", "", kept.dose.lower()))
                 stored.setdefault(key, kept)
@@ -109,6 +124,13 @@ def accept(proposals: Iterable[ProposedFact], document: DocumentText) -> Accepte
             case SetAside() as aside:
                 set_aside.append(aside)
     return Accepted(_most_exact(stored.values()), tuple(to_review), tuple(set_aside))
+
+
+def _words_of(fact: ProposedFact, document: DocumentText) -> Iterator[PageWord]:
+    """The words of a fact's name and dose, wherever it stands."""
+    for place in _places(fact, document):
+        yield from place.name
+        yield from _dose_words(fact.dose, place.quote, place.name)
 
 
 def _most_exact(facts: Iterable[StoredFact]) -> tuple[StoredFact, ...]:
@@ -123,35 +145,44 @@ def _most_exact(facts: Iterable[StoredFact]) -> tuple[StoredFact, ...]:
     )
 
 
-def _decide(fact: ProposedFact, document: DocumentText) -> StoredFact | ReviewItem | SetAside:
+def _decide(
+    fact: ProposedFact, document: DocumentText, known: Set[PageWord]
+) -> StoredFact | ReviewItem | SetAside:
     if IS_A_PERSON.fullmatch(fact.name):
         return SetAside(fact, messages.FACT_OTHER_PERSON)
     places = _places(fact, document)
     if not places:
         return SetAside(fact, messages.FACT_NOT_FOUND)
-    contexts = [context_of(document, name) for _, name in places]
-    chosen = next((n for n, context in enumerate(contexts) if _taken_back(fact, context) is None), None)
-    if chosen is None:
-        return SetAside(fact, _taken_back(fact, contexts[0]) or messages.FACT_NOT_ACTIVE)
+    standing = [place for place in places if _taken_back(fact, place.context) is None]
+    if not standing:
+        return SetAside(fact, _taken_back(fact, places[0].context) or messages.FACT_NOT_ACTIVE)
     if not fact.is_active:
         return SetAside(fact, messages.FACT_NOT_ACTIVE)
-    (quote, name), context = places[chosen], contexts[chosen]
-    kind: FactKind = "allergy" if Context.ALLERGY in context else fact.kind
-    dose = _dose_words(fact.dose, quote, name) if kind == "medication" else ()
-    doubt = _doubt(replace(fact, kind=kind), document, name, dose, context)
+    # A fact that one place says in doubt and another plainly is said plainly.
+    decisions = [_decide_place(fact, place, document, known) for place in standing]
+    return next((found for found in decisions if isinstance(found, StoredFact)), decisions[0])
+
+
+def _decide_place(
+    fact: ProposedFact, place: _Place, document: DocumentText, known: Set[PageWord]
+) -> StoredFact | ReviewItem:
+    fact = replace(fact, kind="allergy") if Context.ALLERGY in place.context else fact
+    kind, name = fact.kind, place.name
+    dose = _dose_words(fact.dose, place.quote, name) if kind == "medication" else ()
+    doubt = _doubt(fact, document, place, dose, known)
     if doubt is not None:
-        return ReviewItem(replace(fact, kind=kind), doubt, tuple(boxes_of(quote)))
+        return ReviewItem(fact, doubt, tuple(boxes_of(place.quote)))
     return StoredFact(
         kind=kind,
         name=_as_read(fact.name, name),
-        dose=_dose_text(" ".join(word.text for word in dose)),
+        dose=_dose_text(joined(dose)),
         route=fact.route if kind == "medication" else "",
         frequency=fact.frequency if kind == "medication" else "",
         reaction=fact.reaction if kind == "allergy" else "",
         page=name[0].page,
         boxes=tuple(boxes_of([*name, *(word for word in dose if word not in name)])),
         confidence=round(lowest_confidence([*name, *dose]), 3),
-        quote=" ".join(word.text for word in quote),
+        quote=joined(place.quote),
     )
 
 
@@ -167,29 +198,67 @@ def _taken_back(fact: ProposedFact, context: frozenset[Context]) -> str | None:
 def _doubt(
     fact: ProposedFact,
     document: DocumentText,
-    name: Sequence[PageWord],
+    place: _Place,
     dose: Sequence[PageWord],
-    context: frozenset[Context],
+    known: Set[PageWord],
 ) -> str | None:
     """Why a person must look at the fact before it counts; None for no reason."""
     is_medication = fact.kind == "medication"
-    if is_medication and fact.dose and _squeezed(fact.dose) != _squeezed(" ".join(w.text for w in dose)):
+    if is_medication and fact.dose and _squeezed(fact.dose) != _squeezed(joined(dose)):
         return messages.FACT_DOSE_DIFFERS
-    if not _is_sure(name, dose) or (is_medication and not dose and _has_unread_dose(document, name)):
+    if not _is_sure(place.name, dose) or (
+        is_medication and not dose and _has_unread_dose(document, place.name)
+    ):
         return messages.FACT_UNSURE
-    if fact.kind == "allergy" and context & {Context.ENDED, Context.PLANNED}:
+    if Context.UNCLEAR in place.context or not _is_clear(fact, place, known):
         return messages.FACT_UNCLEAR
-    if Context.UNCLEAR in context or (is_medication and not is_said_in_earnest(document, name)):
-        return messages.FACT_UNCLEAR
+    if not _details_stand(fact, place, dose, known):
+        return messages.FACT_DETAIL_DIFFERS
     if fact.kind != "allergy" and _is_contradicted(fact, document):
         return messages.FACT_CONTRADICTED
     return None
 
 
+def _is_clear(fact: ProposedFact, place: _Place, known: Set[PageWord]) -> bool:
+    """True if the letter says of a fact, in the way that its kind asks for, that it is so."""
+    match fact.kind:
+        case "medication":
+            return is_said_in_earnest(place.sentence, known)
+        case "condition":
+            return is_plainly_said(place.sentence, known)
+        case "allergy":
+            is_doubted = DOUBTS_ALLERGY.search(f"{place.sentence.before} {place.sentence.after}")
+            return is_doubted is None and place.context.isdisjoint({Context.ENDED, Context.PLANNED})
+
+
+def _details_stand(fact: ProposedFact, place: _Place, dose: Sequence[PageWord], known: Set[PageWord]) -> bool:
+    """True if frequency, route and reaction stand where the letter speaks of the fact, in the words that were given."""
+    sentence = place.sentence
+    if fact.kind == "allergy":
+        return _stands(fact.reaction, [*sentence.lead, *sentence.words, *sentence.tail])
+    if fact.kind == "condition":
+        return True
+    own = {*place.name, *dose}
+    # What stands behind the next medicine is said of that one.
+    directions = list(takewhile(lambda word: word in own or word not in known, sentence.tail))
+    return all(_stands(detail, directions) for detail in (fact.frequency, fact.route))
+
+
+def _stands(text: str, words: Sequence[PageWord]) -> bool:
+    """True if the text stands among the words, letter by letter; an empty one always does."""
+    wanted = [spelled for part in text.split() if (spelled := _letters(part))]
+    found = [spelled for word in words if (spelled := _letters(word.text))]
+    return any(found[start : start + len(wanted)] == wanted for start in range(len(found) - len(wanted) + 1))
+
+
+def _letters(word: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", word.lower())
+
+
 def _is_contradicted(fact: ProposedFact, document: DocumentText) -> bool:
     """True if the letter says elsewhere that this patient does not have it, or no longer."""
-    for place in document.find(fact.name):
-        context = context_of(document, place)
+    for words in document.find(fact.name):
+        context = context_of(document, sentence_around(document, words))
         if context & {Context.DENIED, Context.ENDED} and not context & {
             Context.OTHER_PERSON,
             Context.PLANNED,
@@ -206,12 +275,15 @@ def _has_unread_dose(document: DocumentText, name: Sequence[PageWord]) -> bool:
     return _LIKE_A_DOSE.match(rest) is not None
 
 
-def _places(
-    fact: ProposedFact, document: DocumentText
-) -> list[tuple[tuple[PageWord, ...], tuple[PageWord, ...]]]:
+def _places(fact: ProposedFact, document: DocumentText) -> list[_Place]:
     """Where the quote stands, and the name in it; none if either is not on the page."""
     found = document.find(fact.quote, page=fact.page) or document.find(fact.quote)
-    return [(quote, name) for quote in found if (name := _within(quote, fact.name))]
+    places = []
+    for quote in found:
+        if name := _within(quote, fact.name):
+            sentence = sentence_around(document, name)
+            places.append(_Place(quote, name, sentence, context_of(document, sentence)))
+    return places
 
 
 def _within(words: Sequence[PageWord], text: str) -> tuple[PageWord, ...]:

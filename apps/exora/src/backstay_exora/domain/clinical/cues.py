@@ -69,8 +69,9 @@ BEFORE = {
     ),
     Context.OTHER_PERSON: re.compile(rf"(?i)\b(?:{_FAMILY})(?!\w)"),
     Context.ENDED: re.compile(
-        rf"(?i)\b(?:{_STOPPED}|stopping|ceas(?:e|ing)|stop|previous|previously|prior|formerly|past medi\w+"
-        r"|old medi\w+|was on|were on|was taking|used to|came off|come off|coming off|weaned off|been off|is off"
+        rf"(?i)\b(?:{_STOPPED}|stopping|ceas(?:e|ing)|stop|previous|previously|prior|formerly"
+        r"|(?:past|old) medi(?:cation|cine)s?|was on|were on|was taking|used to|came off|come off|coming off|weaned off"
+        r"|been off|is off"
         r"|former|withhold\w*|hold|holding|suspend\w*|historical|took|taken off|(?:took|taking) (?:him|her|them) off"
         r"|was treated with|were treated with|had been (?:on|taking)|replac\w+|in place of|instead of|rather than"
         r"|switch\w* from|chang\w* from|swapp\w+|substitut\w+)\b"
@@ -178,6 +179,11 @@ STATED = re.compile(
     r"|works?|is (?:her|his|their|the) )\b"
 )
 VERB = re.compile(r"(?i)\b(?:is|was|were|has|had|have|been|did|does|can|will|be|if)\b")
+DOUBTS_ALLERGY = re.compile(
+    r"(?i)\b(?:disprov\w+|refut\w+|debunk\w*|de-?label\w*|tolerat\w+|challenge\w*|tested|testing|cleared|historic\w*"
+    r"|unlikely|question\w*|doubt\w*|vague|uncertain|unclear|unsure|perhaps|supposed\w*|alleged\w*|unconfirmed"
+    r"|side[- ]effects?)\b"
+)
 IS_A_PERSON = re.compile(rf"(?i)(?:{_FAMILY}|family)")
 PRONOUN = re.compile(r"^(?P<who>He|She|They|His|Her|Their)\b")
 ANYBODY = r"partner|spouse|twin|cousin|sibling|carer|parents|siblings|children"
