@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from passport_examples import example_input
+from passport_site import Site, served
 from passport_world import World
 
 from backstay import Backstay
@@ -82,3 +83,10 @@ def backstay_url(database_url: str) -> str:
     if database_url.startswith("sqlite"):
         return database_url.replace("sqlite:////", "sqlite:////./", 1)
     return f"{database_url}?application_name=harness"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The application, served; shared by the tests of a module, so that each changes only what it has made."""
+    with served(tmp_path_factory.mktemp("site")) as running:
+        yield running

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
-import threading
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
-import uvicorn
 from passport_examples import KEY, example_input, signed
-from passport_world import World
-from sqlalchemy import select
+from passport_site import Site
 
 from backstay_parts.browser import open_chromium
-from backstay_parts.servers import free_port
-from backstay_passport.actions import passports, people
+from backstay_passport.actions import people
 from backstay_passport.cli.waiting import wait_for
 from backstay_passport.domain.bundle import bundle_artifacts, public_bundle, read_zip, write_zip
 from backstay_passport.domain.canonical import encode, parse
@@ -29,84 +23,12 @@ from backstay_passport.domain.fields import LEAVES
 from backstay_passport.domain.tiers import Tier, audience, tier_of, visible
 from backstay_passport.domain.verify import Artifacts, holds, verify
 from backstay_passport.export import ExportFormat
-from backstay_passport.jobs import build
 from backstay_passport.rule_packages import battery_passport
-from backstay_passport.settings import Settings
 from backstay_passport.store import access, batteries
-from backstay_passport.store.tables import battery_units, passport_versions
 from backstay_passport.web.public import best_type
-from backstay_passport.web.server import web_app
 
 HOSTILE = '<script>alert("x")</script>'
 HTML = {"Accept": "text/html"}
-
-
-class Site:
-    """A served application with one active passport."""
-
-    def __init__(self, world: World, url: str) -> None:
-        self.world, self.url = world, url
-        self.key = people.new_key(world.services, world.tenant, "tests", "maker")
-        people.new_user(world.services, world.tenant, "ada", "battery staple", "maker")
-        with world.services.database.begin() as connection:
-            self.recycler = access.add_token(connection, world.tenant, "recycler", "recycler")
-            self.authority = access.add_token(connection, world.tenant, "authority", "authority")
-        with world.services.database.read() as connection:
-            unit = connection.execute(select(battery_units)).mappings().first()
-            version = connection.execute(select(passport_versions)).mappings().first()
-        assert unit is not None
-        assert version is not None
-        self.page = f"{url}/01/{unit['gtin']}/21/{unit['serial']}"
-        self.unit_id = unit["id"]
-        self.version = version
-
-    def api(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """A request of a program with a key."""
-        headers = {"Authorization": f"Bearer {self.key}", **options.pop("headers", {})}
-        return httpx.request(method, f"{self.url}/api/v1{path}", headers=headers, timeout=30, **options)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The application on SQLite with a worker, served on a free port."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY=")
-        port = free_port()
-        url = f"http://127.0.0.1:{port}"
-        folder = tmp_path_factory.mktemp("site")
-        services = build(Settings(database_url=f"sqlite:///{folder / 'site.db'}", public_url=url))
-        services.migrate()
-        server = uvicorn.Server(uvicorn.Config(web_app(services), port=port, log_level="error"))
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        worker = services.app.worker(concurrency=2)
-        working = threading.Thread(target=lambda: asyncio.run(worker.run()))
-        working.start()
-        try:
-            world = World(services)
-            for job_id in world.full():
-                wait_for(services, job_id, 60)
-            _wait_for_codes(world)
-            with services.database.read() as connection:
-                ids = list(connection.execute(select(passport_versions.c.id)).scalars())
-            for version_id in ids:
-                passports.activate(services, world.tenant, version_id)
-            yield Site(world, url)
-        finally:
-            worker.stop()
-            server.should_exit = True
-            working.join(30)
-            thread.join(30)
-            services.close()
-
-
-def _wait_for_codes(world: World) -> None:
-    for _ in range(600):
-        with world.services.database.read() as connection:
-            if connection.execute(select(passport_versions.c.qr_payload)).scalars().first() is not None:
-                return
-        threading.Event().wait(0.1)
-    raise TimeoutError("no passport was made")
 
 
 def test_the_label_opens_a_page_without_javascript(site: Site) -> None:
@@ -255,7 +177,7 @@ def test_the_verify_page_names_what_broke(site: Site) -> None:
     scanned = httpx.post(f"{site.url}/verify", files={"file": ("code.png", picture)}, headers=HTML)
     assert "This passport is true" in scanned.text
     nonsense = httpx.post(f"{site.url}/verify", files={"file": ("x.png", b"nothing")}, headers=HTML)
-    assert "neither a bundle nor a picture" in nonsense.text
+    assert "neither an export of ours nor a picture" in nonsense.text
 
 
 def test_the_verify_page_trusts_only_keys_of_the_maker(site: Site) -> None:

@@ -16,6 +16,7 @@ from backstay_passport.services import Services
 from backstay_passport.store import documents
 
 IN_DATABASE = "db:"
+DEFAULT_REGION = "us-east-1"
 
 
 def fetch(services: Services, connection: Connection, tenant_id: str, file_url: str) -> bytes:
@@ -77,9 +78,10 @@ async def _download(bucket: str, key: str) -> bytes:
 
 
 def _bucket(name: str) -> S3Storage:
+    # Without keys of ours the client finds them where AWS programs do: AWS_… variables with a session token, a profile,
+    # the role of the machine.
     return S3Storage(
         name,
         endpoint_url=os.environ.get("BPC_S3_ENDPOINT_URL") or None,
-        access_key=os.environ.get("AWS_ACCESS_KEY_ID", ""),
-        secret_key=os.environ.get("AWS_SECRET_ACCESS_KEY", ""),
+        region=os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or DEFAULT_REGION,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from backstay import Job
+from backstay.errors import JobNotFound
 from backstay.records import JobFilter
 from backstay_passport.services import Services
 
@@ -32,3 +34,12 @@ def newest_jobs(services: Services, tenant_id: str, limit: int = 100) -> list[di
     """Return the newest jobs of a tenant."""
     found = services.app.sync.jobs.search(JobFilter(tenant=tenant_id), limit=limit)
     return [job_view(services, job) for job in found.jobs]
+
+
+def job_of(services: Services, tenant_id: str, job_id: UUID) -> dict[str, Any] | None:
+    """Return a job of a tenant; None if it is not there, or another tenant's."""
+    try:
+        job = services.app.sync.jobs.get(job_id)
+    except JobNotFound:
+        return None
+    return job_view(services, job) if job.tenant == tenant_id else None

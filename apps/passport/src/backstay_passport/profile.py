@@ -29,6 +29,7 @@ RULES = ErrorRules(
         "backstay_passport.domain.errors.EventVersionConflict": ErrorClass.DATABASE_ERROR,
         "backstay_passport.domain.errors.NotFound": ErrorClass.NOT_FOUND,
         "backstay_passport.domain.errors.PassportError": ErrorClass.VALIDATION_ERROR,
+        "backstay_parts.StorageUnavailable": ErrorClass.TRANSIENT_NETWORK,
         "backstay.TransactionTooLong": ErrorClass.DATABASE_ERROR,
         "sqlalchemy.exc.OperationalError": ErrorClass.DATABASE_ERROR,
         "sqlalchemy.exc.InterfaceError": ErrorClass.DATABASE_ERROR,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from backstay_passport.actions.batteries import require_last_life
 from backstay_passport.domain.errors import InvalidInput, PassportError
 from backstay_passport.domain.events import NewEvent
 from backstay_passport.domain.lifecycle import PassportStatus
@@ -12,7 +14,7 @@ from backstay_passport.domain.tiers import Tier, audience
 from backstay_passport.domain.verify import Check, verify
 from backstay_passport.export import ExportFormat
 from backstay_passport.services import Services
-from backstay_passport.store import passports, rules, snapshots
+from backstay_passport.store import batteries, passports, rules, snapshots
 
 ALL_TIERS: frozenset[Tier] = audience("maker")
 
@@ -22,7 +24,12 @@ def create(
 ) -> str:
     """Return the passport of a battery or a model, made if it is new."""
     with services.database.begin() as connection:
-        passport_id = passports.create(connection, tenant_id, product_id, unit_id)
+        require_last_life(connection, tenant_id, unit_id)
+        passport_id, is_new = passports.create(connection, tenant_id, product_id, unit_id)
+        if is_new:
+            about = {"product_id": product_id, "unit_id": unit_id}
+            told = NewEvent("Passport", passport_id, "PASSPORT_CREATED", about, actor)
+            services.tell(connection, tenant_id, told)
     return passport_id
 
 
@@ -31,7 +38,8 @@ def compile_version(
 ) -> str:
     """Ask for a version and return the job's id."""
     with services.database.begin() as connection:
-        passports.get(connection, tenant_id, passport_id)
+        passport = passports.get(connection, tenant_id, passport_id)
+        require_last_life(connection, tenant_id, passport["battery_unit_id"])
         snapshots.get(connection, tenant_id, snapshot_id)
         rules.version(connection, tenant_id, rules_id)
         job = services.enqueue(
@@ -45,9 +53,59 @@ def compile_version(
     return str(job.id)
 
 
+@dataclass(frozen=True)
+class Requested:
+    """A version that was asked for: of which battery, or of the model if none, and the job that makes it."""
+
+    unit_id: str | None
+    passport_id: str
+    job_id: str
+
+
+def compile_model(
+    services: Services,
+    tenant_id: str,
+    product_id: str,
+    *,
+    snapshot_id: str,
+    rules_id: str,
+    batteries_too: bool,
+    actor: str | None = None,
+) -> list[Requested]:
+    """Ask for a version of a model's own passport, or of those of all its batteries that are not another one yet."""
+    unit_ids: list[str | None] = [None]
+    if batteries_too:
+        with services.database.read() as connection:
+            batteries.product(connection, tenant_id, product_id)
+            unit_ids = list(batteries.last_lives_of(connection, tenant_id, product_id))
+    requested = []
+    for unit_id in unit_ids:
+        passport_id = create(services, tenant_id, product_id, unit_id, actor)
+        job_id = compile_version(services, tenant_id, passport_id, snapshot_id, rules_id)
+        requested.append(Requested(unit_id, passport_id, job_id))
+    return requested
+
+
+def inputs(
+    services: Services, tenant_id: str, snapshot_id: str | None, rules_id: str | None
+) -> tuple[str, str]:
+    """Return snapshot and rules to compile from: those that are named, else the newest sealed and published ones."""
+    with services.database.read() as connection:
+        snapshot_id = snapshot_id or snapshots.newest_sealed(connection, tenant_id)
+        rules_id = rules_id or rules.published(connection, tenant_id)
+    if snapshot_id is None:
+        raise InvalidInput("no snapshot is sealed yet")
+    if rules_id is None:
+        raise InvalidInput("no rules are published yet")
+    return snapshot_id, rules_id
+
+
 def activate(services: Services, tenant_id: str, version_id: str, actor: str | None = None) -> str | None:
     """Make a signed version the one that is shown, and return the one that it supersedes."""
     with services.database.begin() as connection:
+        row = passports.version(connection, tenant_id, version_id)
+        passport = passports.get(connection, tenant_id, row["passport_id"])
+        require_last_life(connection, tenant_id, passport["battery_unit_id"])
         superseded = passports.activate(connection, tenant_id, version_id)
         told = NewEvent("PassportVersion", version_id, "PASSPORT_ACTIVATED", {}, actor)
         services.tell(connection, tenant_id, told)

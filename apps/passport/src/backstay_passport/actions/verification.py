@@ -1,11 +1,10 @@
-"""Verifying whatever somebody holds: a scanned text, a picture of a code, or an exported bundle."""
+"""Verifying whatever somebody holds: a scanned text, a picture of a code, or an export of any format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import zxingcpp
 
+from backstay_passport.actions.export_verification import READERS, key_check
 from backstay_passport.actions.passports import status_check, verify_text
 from backstay_passport.domain.bundle import bundle_artifacts, read_zip
 from backstay_passport.domain.canonical import parse
@@ -16,19 +15,24 @@ from backstay_passport.services import Services
 from backstay_passport.store import access, passports
 
 MAX_UPLOAD = 20 * 1024 * 1024
+BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 def verify_content(services: Services, text: str, content: bytes) -> tuple[str | None, list[Check]]:
-    """Check a text, a picture or a bundle; there is always an answer."""
+    """Check a text, a picture or an export of any format; there is always an answer."""
     try:
         if len(content) > MAX_UPLOAD:
             raise InvalidInput("the file is too large")
         if content.startswith(b"PK"):
             return None, _verify_bundle(services, content)
+        start = content.lstrip(BLANK)
+        for beginning, read in READERS:
+            if start.startswith(beginning):
+                return read(services, content)
         if content:
             text = read_picture(content)
         if not text.strip():
-            raise InvalidInput("give the scanned text, a picture of the code, or an exported bundle")
+            raise InvalidInput("give the scanned text, a picture of the code, or an exported file")
         return verify_text(services, text)
     except PassportError as error:
         return None, [Check("form", False, error.message)]
@@ -54,16 +58,10 @@ def _verify_bundle(services: Services, content: bytes) -> list[Check]:
     with services.database.read() as connection:
         known = {row["key_id"]: bytes(row["public_key"]) for row in access.public_keys(connection)}
         row = passports.any_version(connection, str(receipt["passport_version_id"]))
-    checks.append(_key(str(receipt["signing_key_id"]), given.public_key, known))
+    checks.append(key_check(str(receipt["signing_key_id"]), given.public_key, known))
     if row is not None:
         checks.append(status_check(row["status"]))
     return checks
-
-
-def _key(key_id: str, public: bytes | None, known: Mapping[str, bytes]) -> Check:
-    """Anybody can sign with a key of their own; a passport is true only if the key is the maker's."""
-    ok = public is not None and known.get(key_id) == public
-    return Check("key", ok, f"{key_id} is a key of the maker" if ok else f"{key_id} is not a key known here")
 
 
 def read_picture(content: bytes) -> str:
@@ -71,7 +69,7 @@ def read_picture(content: bytes) -> str:
     try:
         found = zxingcpp.read_barcodes(open_picture(content))
     except BadPicture as error:
-        raise InvalidInput(f"this file is neither a bundle nor a picture: {error}") from None
+        raise InvalidInput(f"this file is neither an export of ours nor a picture: {error}") from None
     if not found:
         raise InvalidInput("there is no code in this picture")
     return str(found[0].text)

@@ -29,6 +29,25 @@ def add(
     return {"id": endpoint_id, "url": url, "secret": base64.b64encode(secret).decode()}
 
 
+def set_active(
+    services: Services, tenant_id: str, endpoint_id: str, *, active: bool, actor: str | None = None
+) -> None:
+    """Let an endpoint get the events of the time to come, or not; deliveries that wait already are still made."""
+    with services.database.begin() as connection:
+        webhooks.set_active(connection, tenant_id, endpoint_id, active=active)
+        event_type = "WEBHOOK_ENDPOINT_ENABLED" if active else "WEBHOOK_ENDPOINT_DISABLED"
+        services.tell(connection, tenant_id, NewEvent("WebhookEndpoint", endpoint_id, event_type, {}, actor))
+
+
+def rotate(services: Services, tenant_id: str, endpoint_id: str, actor: str | None = None) -> str:
+    """Give an endpoint a new secret and return it in base64; it is shown only here."""
+    with services.database.begin() as connection:
+        secret = webhooks.rotate_secret(connection, tenant_id, endpoint_id)
+        told = NewEvent("WebhookEndpoint", endpoint_id, "WEBHOOK_SECRET_ROTATED", {}, actor)
+        services.tell(connection, tenant_id, told)
+    return base64.b64encode(secret).decode()
+
+
 def redeliver(services: Services, tenant_id: str, delivery_id: str) -> str:
     """Deliver an event once more, as a new job; the body stays the same."""
     with services.database.begin() as connection:

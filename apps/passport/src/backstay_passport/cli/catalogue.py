@@ -1,4 +1,4 @@
-"""products, units, tokens, labels."""
+"""products, units, labels."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 import typer
 
+from backstay_passport.actions import batteries as actions
 from backstay_passport.cli.output import JSON_OPTION, TENANT_OPTION, fail, opened, say, say_table, tenant_id
 from backstay_passport.domain.battery import read_status
 from backstay_passport.domain.digital_link import label_url
 from backstay_passport.export.labels import Label, label_sheet
-from backstay_passport.store import access, batteries
+from backstay_passport.store import batteries
 
 UNIT_COLUMNS = ["id", "serial", "gtin", "status"]
 
@@ -30,7 +31,6 @@ def add_to(app: typer.Typer) -> None:
     units.command("status")(units_status)
     units.command("renew")(units_renew)
     app.add_typer(units, name="units")
-    app.command()(tokens)
     app.command()(labels)
 
 
@@ -50,10 +50,7 @@ def products_add(
     """Add a battery model."""
     with opened() as services:
         owner = tenant_id(services, tenant)
-        with services.database.begin() as connection:
-            product_id = batteries.add_product(
-                connection, owner, sku=sku, gtin=gtin or None, name=name or sku
-            )
+        product_id = actions.add_product(services, owner, sku=sku, gtin=gtin or None, name=name or sku)
     say({"id": product_id, "sku": sku}, as_json=as_json, text=f"Added {sku}: {product_id}")
 
 
@@ -92,31 +89,28 @@ def units_add(
     known: dict[str, Any] = _read(data) if data else {}
     with opened() as services:
         owner = tenant_id(services, tenant)
-        with services.database.begin() as connection:
+        with services.database.read() as connection:
             model = batteries.product_by_sku(connection, owner, sku)
-            unit_id = batteries.add_unit(connection, owner, model["id"], {**known, "serial": serial})
+        unit_id = actions.add_unit(services, owner, model["id"], {**known, "serial": serial})
     say({"id": unit_id, "serial": serial}, as_json=as_json, text=f"Added {serial}: {unit_id}")
 
 
 def units_status(unit_id: str, status: str, tenant: str = TENANT_OPTION, as_json: bool = JSON_OPTION) -> None:
     """Change the status of a battery."""
     with opened() as services:
-        owner = tenant_id(services, tenant)
-        with services.database.begin() as connection:
-            batteries.change_unit(connection, owner, unit_id, {"status": status})
+        actions.change_unit(services, tenant_id(services, tenant), unit_id, {"status": status})
     say({"id": unit_id, "status": status}, as_json=as_json, text=f"{unit_id} is {status} now.")
 
 
 def units_renew(
     unit_id: str, status: str, serial: str, tenant: str = TENANT_OPTION, as_json: bool = JSON_OPTION
 ) -> None:
-    """Begin the new life of a battery under a new serial number, linked to the old one."""
+    """Begin the new life of a battery under a new serial number; the old one's passport ends."""
     with opened() as services:
         owner = tenant_id(services, tenant)
-        with services.database.begin() as connection:
-            new = batteries.new_life(
-                connection, owner, unit_id, status=read_status(status), serial=serial, data={}
-            )
+        new = actions.begin_new_life(
+            services, owner, unit_id, status=read_status(status), serial=serial, data={}
+        )
     say({"id": new, "predecessor": unit_id}, as_json=as_json, text=f"Added {serial}: {new}")
 
 
@@ -128,20 +122,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         fail(f"{path}: not a JSON object")
     return value
-
-
-def tokens(
-    tier: str = typer.Option(..., "--tier", help="2, 3, 4, repairer, recycler, authority or maker."),
-    name: str = "partner",
-    tenant: str = TENANT_OPTION,
-    as_json: bool = JSON_OPTION,
-) -> None:
-    """Make a token for a partner; it is shown once."""
-    with opened() as services:
-        owner = tenant_id(services, tenant)
-        with services.database.begin() as connection:
-            token = access.add_token(connection, owner, name, tier)
-    say({"token": token, "tier": tier}, as_json=as_json, text=token)
 
 
 def labels(

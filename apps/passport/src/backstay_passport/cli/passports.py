@@ -8,21 +8,19 @@ from typing import Any
 import typer
 
 from backstay_passport.actions import passports as actions
+from backstay_passport.actions.exports import export_content
 from backstay_passport.actions.verification import verify_content, verify_with_key
 from backstay_passport.cli.output import JSON_OPTION, TENANT_OPTION, fail, opened, say, tenant_id
 from backstay_passport.cli.waiting import wait_for
 from backstay_passport.domain.bundle import read_zip
-from backstay_passport.domain.errors import InvalidInput, PassportError
+from backstay_passport.domain.errors import PassportError
 from backstay_passport.domain.hashing import sha256
-from backstay_passport.domain.lifecycle import require_exportable
 from backstay_passport.domain.replay import replay as replay_bundle
 from backstay_passport.domain.verify import holds
-from backstay_passport.export import ExportFormat, export
+from backstay_passport.export import ExportFormat
 from backstay_passport.job_views import job_view
 from backstay_passport.services import Services
-from backstay_passport.store import batteries, passports, rules
-from backstay_passport.store.rows import of_tenant
-from backstay_passport.store.tables import data_snapshots
+from backstay_passport.store import batteries, passports
 
 WAIT_SECONDS = 120.0
 FORMATS = {"pdf": "PDF", "jsonld": "JSON_LD", "xml": "XML", "vc": "VC", "zip": "ZIP"}
@@ -30,7 +28,7 @@ FORMATS = {"pdf": "PDF", "jsonld": "JSON_LD", "xml": "XML", "vc": "VC", "zip": "
 
 def add_to(app: typer.Typer) -> None:
     """Add these commands."""
-    app.command("compile")(compile_unit)
+    app.command("compile")(compile_passports)
     app.command()(passport)
     app.command()(activate)
     app.command()(revoke)
@@ -39,36 +37,73 @@ def add_to(app: typer.Typer) -> None:
     app.command()(replay)
 
 
-def compile_unit(
-    unit: str,
+def compile_passports(
+    unit: str = typer.Argument("", help="The battery's id; not needed with --model."),
+    model: str = typer.Option("", help="The SKU of a model: its own passport, which has no serial number."),
+    batteries_too: bool = typer.Option(False, "--batteries", help="With --model: all its batteries instead."),
     snapshot: str = typer.Option("", help="The newest sealed one if it is not given."),
     rules_id: str = typer.Option("", "--rules", help="The newest published version if it is not given."),
-    wait: bool = typer.Option(False, help="Wait for the version; exit 0 only if it was made."),
+    wait: bool = typer.Option(False, help="Wait for the versions; exit 0 only if all were made."),
     tenant: str = TENANT_OPTION,
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Make a version of the passport of a battery, by the battery's id."""
+    """Make a version of the passport of a battery, of a model, or of all batteries of a model."""
+    if bool(unit) == bool(model):
+        fail("give either the id of a battery, or a model with --model")
     with opened() as services:
         owner = tenant_id(services, tenant)
-        with services.database.read() as connection:
-            row = batteries.unit(connection, owner, unit)
-            sealed = [
-                one for one in of_tenant(connection, data_snapshots, owner) if one["status"] == "SEALED"
-            ]
-            package = rules_id or rules.published(connection, owner)
-        if not snapshot and not sealed:
-            raise InvalidInput("no snapshot is sealed yet")
-        if not package:
-            raise InvalidInput("no rules are published yet")
-        passport_id = actions.create(services, owner, row["product_id"], unit)
-        job_id = actions.compile_version(services, owner, passport_id, snapshot or sealed[0]["id"], package)
-        view: dict[str, Any] = {"passport_id": passport_id, "job_id": job_id, "status": "QUEUED"}
-        if wait:
-            job = wait_for(services, job_id, WAIT_SECONDS)
-            view.update(job_view(services, job), version_id=job.result)
-    say(view, as_json=as_json, text=lambda: f"passport {passport_id}: {view['status']}")
-    if wait and view["status"] != "SUCCEEDED":
+        inputs = actions.inputs(services, owner, snapshot or None, rules_id or None)
+        asked = (
+            _of_model(services, owner, model, inputs, batteries_too=batteries_too)
+            if model
+            else [_of_unit(services, owner, unit, inputs)]
+        )
+        views = [_view(services, one, wait=wait) for one in asked]
+    shown = views if batteries_too else views[0]
+    say(shown, as_json=as_json, text=lambda: "\n".join(_line(one) for one in views) or "no batteries yet")
+    if wait and any(one["status"] != "SUCCEEDED" for one in views):
         raise typer.Exit(1)
+
+
+def _of_unit(services: Services, owner: str, unit: str, inputs: tuple[str, str]) -> actions.Requested:
+    with services.database.read() as connection:
+        row = batteries.unit(connection, owner, unit)
+    passport_id = actions.create(services, owner, row["product_id"], unit)
+    return actions.Requested(
+        unit, passport_id, actions.compile_version(services, owner, passport_id, *inputs)
+    )
+
+
+def _of_model(
+    services: Services, owner: str, sku: str, inputs: tuple[str, str], *, batteries_too: bool
+) -> list[actions.Requested]:
+    with services.database.read() as connection:
+        row = batteries.product_by_sku(connection, owner, sku)
+    return actions.compile_model(
+        services,
+        owner,
+        row["id"],
+        snapshot_id=inputs[0],
+        rules_id=inputs[1],
+        batteries_too=batteries_too,
+    )
+
+
+def _view(services: Services, asked: actions.Requested, *, wait: bool) -> dict[str, Any]:
+    view: dict[str, Any] = {
+        "passport_id": asked.passport_id,
+        "unit_id": asked.unit_id,
+        "job_id": asked.job_id,
+        "status": "QUEUED",
+    }
+    if wait:
+        job = wait_for(services, asked.job_id, WAIT_SECONDS)
+        view.update(job_view(services, job), version_id=job.result)
+    return view
+
+
+def _line(view: dict[str, Any]) -> str:
+    return f"passport {view['passport_id']}: {view['status']}"
 
 
 def passport(passport_id: str, tenant: str = TENANT_OPTION, as_json: bool = JSON_OPTION) -> None:
@@ -107,7 +142,7 @@ def verify(
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Verify a scanned text, a picture of a code, or an exported bundle; exit 0 only if everything holds."""
+    """Verify a scanned text, a picture of a code, or an exported file; exit 0 only if everything holds."""
     content = b"" if text.startswith("BPC1|") else _content(text)
     if key and not content.startswith(b"PK"):
         fail("--key is for an exported bundle; a code alone is checked against the version that it names")
@@ -145,20 +180,10 @@ def export_version(
         fail(f"no format {format_name!r}; there are {', '.join(FORMATS)}")
     chosen = ExportFormat(FORMATS[format_name])
     with opened() as services:
-        content = exported(services, tenant_id(services, tenant), version, chosen, public=public)
+        content = export_content(services, tenant_id(services, tenant), version, chosen, public=public)
         output.write_bytes(content)
     value = {"file": str(output), "bytes": len(content), "sha256": sha256(content).hex()}
     say(value, as_json=as_json, text=f"{len(content)} bytes in {output}")
-
-
-def exported(services: Services, owner: str, version_id: str, chosen: ExportFormat, *, public: bool) -> bytes:
-    """Return a signed version as a file."""
-    with services.database.read() as connection:
-        row = passports.version(connection, owner, version_id)
-        require_exportable(version_id, row["status"])
-        given = passports.compiled_from(connection, owner, row)
-    key = services.settings.signing_key() if chosen == ExportFormat.VC else None
-    return export(row, given, chosen, public=public, public_url=services.settings.public_url, key=key)
 
 
 def replay(bundle: Path, as_json: bool = JSON_OPTION) -> None:

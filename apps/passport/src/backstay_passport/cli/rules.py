@@ -35,6 +35,8 @@ def add_to(app: typer.Typer) -> None:
     group.command("add")(add)
     group.command("test")(run_tests)
     group.command("publish")(publish)
+    group.command("deprecate")(deprecate)
+    group.command("retire")(retire)
     group.command("list")(list_versions)
     app.add_typer(group, name="rules")
 
@@ -113,6 +115,20 @@ def publish(version: str, tenant: str = TENANT_OPTION, as_json: bool = JSON_OPTI
     with opened() as services:
         actions.publish(services, tenant_id(services, tenant), version)
     say({"id": version, "status": "PUBLISHED"}, as_json=as_json, text=f"{version} PUBLISHED")
+
+
+def deprecate(version: str, tenant: str = TENANT_OPTION, as_json: bool = JSON_OPTION) -> None:
+    """Let a published version make no more passports; those that it made stay."""
+    with opened() as services:
+        actions.deprecate(services, tenant_id(services, tenant), version)
+    say({"id": version, "status": "DEPRECATED"}, as_json=as_json, text=f"{version} DEPRECATED")
+
+
+def retire(version: str, tenant: str = TENANT_OPTION, as_json: bool = JSON_OPTION) -> None:
+    """Put a deprecated version away for good."""
+    with opened() as services:
+        actions.retire(services, tenant_id(services, tenant), version)
+    say({"id": version, "status": "RETIRED"}, as_json=as_json, text=f"{version} RETIRED")
 
 
 def list_versions(tenant: str = TENANT_OPTION, as_json: bool = JSON_OPTION) -> None:

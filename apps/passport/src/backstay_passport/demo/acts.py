@@ -198,8 +198,8 @@ class Acts:
     def show_page(self) -> None:
         """A label's code in the terminal, the public page, and what a recycler sees."""
         model = self.models[0]
-        with self.services.database.begin() as connection:
-            token = access.add_token(connection, self.tenant, "a recycler", "recycler")
+        _, token = people.new_token(self.services, self.tenant, "a recycler", "recycler")
+        with self.services.database.read() as connection:
             serial = batteries.unit(connection, self.tenant, self.unit_ids[model.sku][0])["serial"]
         address = f"http://127.0.0.1:{self.stage.port}/01/{model.gtin}/21/{serial}"
         page = httpx.get(address, headers={"Accept": "text/html"}, timeout=30)

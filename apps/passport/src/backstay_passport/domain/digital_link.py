@@ -30,8 +30,11 @@ def check_digit(digits: str) -> str:
 
 def check_serial(serial: str) -> str:
     """Return a serial number if a GS1 label can carry it."""
-    if not _SERIAL.fullmatch(serial):
-        raise InvalidInput(f"{serial!r} is not a serial number: 1 to 20 characters of the GS1 set, no spaces")
+    # A part of an address that is only dots leads elsewhere: browsers and servers take it out.
+    if not _SERIAL.fullmatch(serial) or not serial.strip("."):
+        raise InvalidInput(
+            f"{serial!r} is not a serial number: 1 to 20 characters of the GS1 set, no spaces, not only dots"
+        )
     return serial
 
 

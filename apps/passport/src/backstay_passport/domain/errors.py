@@ -2,6 +2,7 @@
 
 PassportError
 ├── DocumentRejected      the document cannot be read as what it claims to be
+├── ReaderUnavailable     the reader of pictures is not installed as it should be
 ├── NotCanonical          a value has no canonical bytes
 ├── SnapshotNotReady, InvalidSnapshotState
 ├── RulesNotPublished, InvalidRuleStatus
@@ -37,6 +38,12 @@ class DocumentRejected(PassportError):
         super().__init__(f"{pointer or 'document'}: {problem}", {"pointer": pointer, "problem": problem})
         self.pointer = pointer
         self.problem = problem
+
+
+class ReaderUnavailable(PassportError):
+    """What reads pictures is not installed as it should be; the document itself may be good."""
+
+    code = "READER_UNAVAILABLE"
 
 
 class UnsupportedDocumentKind(DocumentRejected):

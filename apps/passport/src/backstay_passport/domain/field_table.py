@@ -181,4 +181,5 @@ SupplyChainDueDiligence
   supplyChainIndicies? number each
 Supplement
   criticalRawMaterials?[] string
+  previousPassport? string identifier
 """

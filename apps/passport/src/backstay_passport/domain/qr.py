@@ -56,11 +56,6 @@ def qr_png(text: str, *, scale: int = SCALE, border: int = BORDER) -> bytes:
     return picture.getvalue()
 
 
-def qr_svg(text: str, *, border: int = BORDER) -> str:
-    """Return a QR code as SVG, for pages and labels."""
-    return segno.make(text, error="m", boost_error=False, micro=False).svg_inline(border=border, light="#fff")
-
-
 def qr_terminal(text: str) -> str:
     """Return a QR code drawn with characters, for a terminal."""
     drawing = io.StringIO()

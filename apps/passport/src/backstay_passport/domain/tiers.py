@@ -36,6 +36,7 @@ _RESTRICTED: Mapping[str, Tier] = {
     "MaterialComposition.batteryMaterials": Tier.INTEREST_MODEL,
     "Labeling.resultOfTestReport": Tier.AUTHORITY,
     "PerformanceAndDurability.batteryCondition": Tier.INTEREST_UNIT,
+    "Supplement.previousPassport": Tier.INTEREST_UNIT,
     "PerformanceAndDurability.batteryCondition.roundTripEfficiencyat50PerCentCycleLife": Tier.PUBLIC,
 }
 

@@ -9,9 +9,8 @@ from sqlalchemy import RowMapping
 from backstay_passport.domain.bundle import disclosed_payload, holder_bundle, public_bundle, write_zip
 from backstay_passport.domain.canonical import parse
 from backstay_passport.domain.compile import CompileInput
-from backstay_passport.domain.signing import SigningKey
 from backstay_passport.domain.tiers import audience
-from backstay_passport.export.credential import credential
+from backstay_passport.export.credential import Issuer, credential
 from backstay_passport.export.linked_data import linked_data
 from backstay_passport.export.page import passport_pdf
 from backstay_passport.export.xml import passport_xml
@@ -32,7 +31,7 @@ MEDIA_TYPES = {
     ExportFormat.PDF: "application/pdf",
     ExportFormat.JSON_LD: "application/ld+json",
     ExportFormat.XML: "application/xml",
-    ExportFormat.VC: "application/vc+ld+json",
+    ExportFormat.VC: "application/vc",
     ExportFormat.ZIP: "application/zip",
 }
 ENDINGS = {
@@ -51,7 +50,7 @@ def export(
     *,
     public: bool,
     public_url: str,
-    key: SigningKey | None = None,
+    issuer: Issuer | None = None,
 ) -> bytes:
     """Write a version; with `public` only what everybody may see."""
     tiers = audience("public" if public else "maker")
@@ -69,5 +68,5 @@ def export(
         case ExportFormat.XML:
             return passport_xml(payload, receipt)
         case ExportFormat.VC:
-            assert key is not None, "a credential needs a key"
-            return credential(payload, receipt, key, public_url)
+            assert issuer is not None, "a credential needs a key"
+            return credential(payload, receipt, issuer, public_url)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import base58
 
 from backstay_passport.domain.canonical import encode
+from backstay_passport.domain.credential_proof import MULTICODEC_ED25519
 from backstay_passport.domain.hashing import sha256
 from backstay_passport.domain.signing import SigningKey
 
 CONTEXT = "https://www.w3.org/ns/credentials/v2"
-MULTICODEC_ED25519 = b"\xed\x01"
 
 
-def credential(payload: dict[str, Any], receipt: dict[str, Any], key: SigningKey, public_url: str) -> bytes:
+@dataclass(frozen=True)
+class Issuer:
+    """Who signs credentials now: the key, and since when it is known here."""
+
+    key: SigningKey
+    since: str
+
+
+def credential(payload: dict[str, Any], receipt: dict[str, Any], issuer: Issuer, public_url: str) -> bytes:
     """Return the credential; decimals stay text, so that JCS has nothing to round."""
+    key = issuer.key
     method = f"did:key:{multibase_key(key.public)}"
     document: dict[str, Any] = {
         "@context": [CONTEXT, {"@vocab": "https://w3id.org/backstay/battery-passport#"}],
@@ -33,7 +43,9 @@ def credential(payload: dict[str, Any], receipt: dict[str, Any], key: SigningKey
     proof: dict[str, Any] = {
         "type": "DataIntegrityProof",
         "cryptosuite": "eddsa-jcs-2022",
-        "created": _seconds(receipt["issued_at"]),
+        # Never before the key was there: after a rotation an old version is signed by the new one. Not the present
+        # moment either, so that the same version gives the same bytes.
+        "created": _seconds(max(receipt["issued_at"], issuer.since)),
         "verificationMethod": f"{method}#{multibase_key(key.public)}",
         "proofPurpose": "assertionMethod",
         "@context": document["@context"],

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from backstay import Context
+from backstay_passport.actions.exports import export_content
 from backstay_passport.domain.events import NewEvent
 from backstay_passport.domain.hashing import sha256
-from backstay_passport.domain.lifecycle import require_exportable
-from backstay_passport.export import ExportFormat, export
+from backstay_passport.export import ExportFormat
 from backstay_passport.files import put
 from backstay_passport.services import Services
-from backstay_passport.store import passports
 from backstay_passport.store.rows import add
 from backstay_passport.store.tables import passport_exports
 
@@ -25,7 +24,7 @@ def run(
 ) -> str:
     """Store the file, at its destination too if there is one, and the event."""
     chosen = ExportFormat(format_name)
-    content = _content(services, ctx.tenant, version_id, chosen, public=public)
+    content = export_content(services, ctx.tenant, version_id, chosen, public=public)
     if destination is not None:
         put(services, destination, content)
     with services.database.connect() as connection, ctx.transaction(connection) as tx:
@@ -50,14 +49,3 @@ def run(
         )
         tx.result(export_id)
     return export_id
-
-
-def _content(
-    services: Services, tenant_id: str, version_id: str, chosen: ExportFormat, *, public: bool
-) -> bytes:
-    with services.database.read() as connection:
-        row = passports.version(connection, tenant_id, version_id)
-        require_exportable(version_id, row["status"])
-        given = passports.compiled_from(connection, tenant_id, row)
-    key = services.settings.signing_key() if chosen == ExportFormat.VC else None
-    return export(row, given, chosen, public=public, public_url=services.settings.public_url, key=key)

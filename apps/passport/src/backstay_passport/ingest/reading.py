@@ -12,7 +12,7 @@ from backstay_parts.ocr import OcrFailed, read_scan
 from backstay_parts.pdf import BadPdf, open_pdf
 from backstay_parts.words import TextPage
 from backstay_passport.domain.canonical import parse
-from backstay_passport.domain.errors import DocumentRejected, NotCanonical
+from backstay_passport.domain.errors import DocumentRejected, NotCanonical, ReaderUnavailable
 from backstay_passport.domain.facts import DocumentKind
 from backstay_passport.ingest.forms import read_rows
 from backstay_passport.ingest.kinds import kind_of
@@ -24,6 +24,7 @@ from backstay_passport.ingest.xml import read_xml
 MAX_BYTES = 20 * 1024 * 1024
 MAX_PAGES = 60
 SCAN_DPI = 300
+LANGUAGES = "eng+deu"
 PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*")
 
 
@@ -91,8 +92,11 @@ def _read_picture(content: bytes) -> ReadDocument:
 
 def _scan(picture: Image.Image, number: int) -> TextPage:
     try:
-        page, _upright = read_scan(picture, languages="eng")
+        page, _upright = read_scan(picture, languages=LANGUAGES)
     except OcrFailed as error:
+        if error.__cause__ is not None:
+            # The engine did not even start: nothing is said about the document.
+            raise ReaderUnavailable(str(error)) from error
         raise DocumentRejected(f"page {number}", f"no text can be read: {error}") from None
     return TextPage(number, page.width, page.height, page.words, page.turn)
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from backstay_passport.ingest.labels import Path
 
-MAX_INDEX = 10_000
-
 
 def put(tree: dict[str, Any], path: Path, value: Any) -> None:
     """Put a value at a path of names and indexes; lists may be filled in any order."""

@@ -95,6 +95,9 @@ def unit_data(row: RowMapping) -> dict[str, Any]:
 def change_unit(connection: Connection, tenant_id: str, unit_id: str, changes: Mapping[str, Any]) -> None:
     """Write down what is new about a battery: its condition, or its status if that can follow the present one."""
     row = unit(connection, tenant_id, unit_id)
+    became = successor(connection, tenant_id, unit_id)
+    if became is not None:
+        raise InvalidInput(f"this battery has become {became['serial']}; write down there what is new")
     data = {**unit_data(row), **changes}
     data.update(serial=row["serial"], gtin=row["gtin"])
     wanted = read_status(str(data["status"]))
@@ -117,10 +120,25 @@ def new_life(
     old = unit(connection, tenant_id, unit_id)
     if status not in NEW_LIFE:
         raise InvalidInput(f"{status} is not a new life; change the battery's status instead")
+    became = successor(connection, tenant_id, unit_id)
+    if became is not None:
+        raise InvalidInput(f"this battery has become {became['serial']} already")
     check_next(UnitStatus(old["status"]), status)
     merged = {**unit_data(old), **data, "serial": serial, "status": str(status)}
     merged["gtin"] = data.get("gtin", old["gtin"])
-    return add_unit(connection, tenant_id, old["product_id"], merged, predecessor_id=unit_id)
+    new_id = add_unit(connection, tenant_id, old["product_id"], merged, predecessor_id=unit_id)
+    # The old one is not what it was any more either.
+    own = {**unit_data(old), "status": str(status)}
+    change(connection, battery_units, unit_id, status=status, data=encode(own).decode())
+    return new_id
+
+
+def successor(connection: Connection, tenant_id: str, unit_id: str) -> RowMapping | None:
+    """Return the battery that this one has become."""
+    query = select(battery_units).where(
+        battery_units.c.tenant_id == tenant_id, battery_units.c.predecessor_id == unit_id
+    )
+    return connection.execute(query).mappings().one_or_none()
 
 
 def units_of(connection: Connection, tenant_id: str, product_id: str) -> Sequence[RowMapping]:
@@ -129,6 +147,36 @@ def units_of(connection: Connection, tenant_id: str, product_id: str) -> Sequenc
         battery_units.c.tenant_id == tenant_id, battery_units.c.product_id == product_id
     )
     return connection.execute(query.order_by(battery_units.c.serial)).mappings().all()
+
+
+def last_lives_of(connection: Connection, tenant_id: str, product_id: str) -> Sequence[str]:
+    """Return the batteries of a model that have not become another one, by serial number."""
+    later = battery_units.alias("later")
+    query = (
+        select(battery_units.c.id)
+        .outerjoin(later, later.c.predecessor_id == battery_units.c.id)
+        .where(
+            battery_units.c.tenant_id == tenant_id,
+            battery_units.c.product_id == product_id,
+            later.c.id.is_(None),
+        )
+    )
+    return connection.execute(query.order_by(battery_units.c.serial)).scalars().all()
+
+
+def page_of_units(
+    connection: Connection, tenant_id: str, *, limit: int, offset: int, product_id: str | None = None
+) -> Sequence[RowMapping]:
+    """Return batteries with the SKU of their model, by model and serial number, a page at a time."""
+    query = (
+        select(battery_units, battery_products.c.sku)
+        .join(battery_products, battery_products.c.id == battery_units.c.product_id)
+        .where(battery_units.c.tenant_id == tenant_id)
+    )
+    if product_id is not None:
+        query = query.where(battery_units.c.product_id == product_id)
+    ordered = query.order_by(battery_products.c.sku, battery_units.c.serial, battery_units.c.id)
+    return connection.execute(ordered.limit(limit).offset(offset)).mappings().all()
 
 
 def first_unit(connection: Connection, tenant_id: str, product_id: str) -> RowMapping | None:

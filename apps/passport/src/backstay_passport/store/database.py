@@ -90,5 +90,10 @@ def new_id() -> str:
 
 
 def now_text() -> str:
-    """Return the time as it is stored and hashed."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """Return the present time as it is stored and hashed."""
+    return as_text(datetime.now(UTC))
+
+
+def as_text(moment: datetime) -> str:
+    """Return a moment as it is stored and hashed; such texts are ordered like their moments."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

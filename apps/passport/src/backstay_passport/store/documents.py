@@ -77,6 +77,23 @@ def newest_version(connection: Connection, tenant_id: str, document_id: str) -> 
     return connection.execute(query.order_by(document_versions.c.created_at.desc())).mappings().first()
 
 
+def note_job(connection: Connection, document_id: str, job_id: str) -> None:
+    """Write down which job reads a document."""
+    change(connection, documents, document_id, job_id=job_id)
+
+
+def without_version(connection: Connection, tenant_id: str, limit: int = 200) -> Sequence[RowMapping]:
+    """Return the newest documents that are still to be read, or could not be."""
+    query = (
+        select(documents)
+        .outerjoin(document_versions, document_versions.c.document_id == documents.c.id)
+        .where(documents.c.tenant_id == tenant_id, document_versions.c.id.is_(None))
+        .order_by(documents.c.created_at.desc())
+        .limit(limit)
+    )
+    return connection.execute(query).mappings().all()
+
+
 def set_status(
     connection: Connection, version_id: str, status: DocumentStatus, error: dict[str, Any] | None = None
 ) -> None:

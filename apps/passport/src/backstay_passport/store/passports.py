@@ -5,31 +5,53 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy.exc import IntegrityError
 
 from backstay_passport.domain.canonical import encode, parse
 from backstay_passport.domain.compile import CompileInput, CompileOutput
+from backstay_passport.domain.errors import InvalidInput
 from backstay_passport.domain.lifecycle import PassportStatus, check_passport_move
 from backstay_passport.domain.signing import SigningKey
 from backstay_passport.domain.verify import Artifacts
 from backstay_passport.store import batteries, rules, snapshots
 from backstay_passport.store.rows import add, change, find
-from backstay_passport.store.tables import passport_exports, passport_versions, passports
+from backstay_passport.store.tables import (
+    battery_products,
+    battery_units,
+    passport_exports,
+    passport_versions,
+    passports,
+)
 
 
-def create(connection: Connection, tenant_id: str, product_id: str, unit_id: str | None) -> str:
-    """Return the passport of a battery, or of a model if no battery is given; made if it is new."""
+def create(connection: Connection, tenant_id: str, product_id: str, unit_id: str | None) -> tuple[str, bool]:
+    """Return the passport of a battery, or of a model if no battery is given, and whether it is new."""
     batteries.product(connection, tenant_id, product_id)
     if unit_id is not None:
-        batteries.unit(connection, tenant_id, unit_id)
+        unit = batteries.unit(connection, tenant_id, unit_id)
+        if unit["product_id"] != product_id:
+            raise InvalidInput(f"battery {unit['serial']} is of another model; give the model that it is of")
+    known = _known(connection, tenant_id, product_id, unit_id)
+    if known is not None:
+        return known, False
+    values = {"battery_product_id": product_id, "battery_unit_id": unit_id}
+    try:
+        with connection.begin_nested():
+            return add(connection, passports, tenant_id, **values), True
+    except IntegrityError:
+        # Somebody else has made it since.
+        found = _known(connection, tenant_id, product_id, unit_id)
+        assert found is not None, "a passport that exists twice can be found"
+        return found, False
+
+
+def _known(connection: Connection, tenant_id: str, product_id: str, unit_id: str | None) -> str | None:
     query = select(passports.c.id).where(
         passports.c.tenant_id == tenant_id,
         passports.c.battery_product_id == product_id,
         passports.c.battery_unit_id.is_(None) if unit_id is None else passports.c.battery_unit_id == unit_id,
     )
-    known = connection.execute(query).scalar_one_or_none()
-    return known or add(
-        connection, passports, tenant_id, battery_product_id=product_id, battery_unit_id=unit_id
-    )
+    return connection.execute(query).scalar_one_or_none()
 
 
 def get(connection: Connection, tenant_id: str, passport_id: str) -> RowMapping:
@@ -38,9 +60,39 @@ def get(connection: Connection, tenant_id: str, passport_id: str) -> RowMapping:
 
 
 def of_unit(connection: Connection, unit_id: str) -> RowMapping | None:
-    """Return the passport of a battery."""
-    query = select(passports).where(passports.c.battery_unit_id == unit_id)
+    """Return the passport of a battery; one that names another model than the battery's is none of it."""
+    query = (
+        select(passports)
+        .join(battery_units, battery_units.c.id == passports.c.battery_unit_id)
+        .where(
+            passports.c.battery_unit_id == unit_id,
+            passports.c.battery_product_id == battery_units.c.product_id,
+        )
+    )
     return connection.execute(query).mappings().one_or_none()
+
+
+def of_model(connection: Connection, product_id: str) -> RowMapping | None:
+    """Return the passport of a model, not of one of its batteries."""
+    query = select(passports).where(
+        passports.c.battery_product_id == product_id, passports.c.battery_unit_id.is_(None)
+    )
+    return connection.execute(query).mappings().one_or_none()
+
+
+def shown_for_gtin(connection: Connection, gtin: str) -> RowMapping | None:
+    """Return the model's passport that a label without serial number opens: of the maker who had the number first."""
+    query = (
+        select(passports)
+        .join(battery_products, battery_products.c.id == passports.c.battery_product_id)
+        .where(
+            battery_products.c.gtin == gtin,
+            passports.c.battery_unit_id.is_(None),
+            passports.c.active_version_id.is_not(None),
+        )
+    )
+    ordered = query.order_by(battery_products.c.created_at, battery_products.c.id).limit(1)
+    return connection.execute(ordered).mappings().one_or_none()
 
 
 def version(connection: Connection, tenant_id: str, version_id: str) -> RowMapping:
@@ -54,10 +106,11 @@ def any_version(connection: Connection, version_id: str) -> RowMapping | None:
     return connection.execute(query).mappings().one_or_none()
 
 
-def version_of_job(connection: Connection, job_id: str) -> str | None:
-    """Return the version that a job has made."""
-    query = select(passport_versions.c.id).where(passport_versions.c.job_id == job_id)
-    return connection.execute(query).scalar_one_or_none()
+def all_of(connection: Connection, tenant_id: str, limit: int, offset: int) -> Sequence[RowMapping]:
+    """Return the passports of a tenant, newest first, a page at a time."""
+    query = select(passports).where(passports.c.tenant_id == tenant_id)
+    ordered = query.order_by(passports.c.created_at.desc(), passports.c.id).limit(limit).offset(offset)
+    return connection.execute(ordered).mappings().all()
 
 
 def versions_of(connection: Connection, tenant_id: str, passport_id: str) -> Sequence[RowMapping]:
@@ -128,6 +181,15 @@ def activate(connection: Connection, tenant_id: str, version_id: str) -> str | N
     change(connection, passport_versions, version_id, status=PassportStatus.ACTIVE)
     change(connection, passports, row["passport_id"], active_version_id=version_id)
     return before
+
+
+def end(connection: Connection, tenant_id: str, passport_id: str) -> str | None:
+    """Supersede the active version of a passport without a new one, and return it; its page stays."""
+    active: str | None = get(connection, tenant_id, passport_id)["active_version_id"]
+    if active is None or version(connection, tenant_id, active)["status"] != PassportStatus.ACTIVE:
+        return None
+    change(connection, passport_versions, active, status=PassportStatus.SUPERSEDED)
+    return active
 
 
 def revoke(connection: Connection, tenant_id: str, version_id: str) -> None:

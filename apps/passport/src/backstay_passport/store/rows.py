@@ -40,3 +40,9 @@ def of_tenant(
     """Return the newest rows of a tenant that fit."""
     query = select(table).where(table.c.tenant_id == tenant_id, *conditions)
     return connection.execute(query.order_by(table.c.created_at.desc()).limit(limit)).mappings().all()
+
+
+def all_of_tenant(connection: Connection, table: Table, tenant_id: str) -> Sequence[RowMapping]:
+    """Return every row of a tenant, oldest first."""
+    query = select(table).where(table.c.tenant_id == tenant_id).order_by(table.c.created_at)
+    return connection.execute(query).mappings().all()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, RowMapping, func, select
 
+from backstay_passport.domain.errors import NotFound
 from backstay_passport.domain.lifecycle import RuleStatus, check_rule_move
 from backstay_passport.domain.rules.testing import SuiteResult
 from backstay_passport.store.rows import add, change, find
@@ -40,6 +41,19 @@ def add_version(
 def version(connection: Connection, tenant_id: str, version_id: str) -> RowMapping:
     """Return a rule package version."""
     return find(connection, rule_package_versions, tenant_id, version_id, "rule package version")
+
+
+def named_version(connection: Connection, tenant_id: str, version_id: str) -> RowMapping:
+    """Return a rule package version with its package's name."""
+    query = (
+        select(rule_package_versions, rule_packages.c.name)
+        .join(rule_packages, rule_packages.c.id == rule_package_versions.c.package_id)
+        .where(rule_package_versions.c.tenant_id == tenant_id, rule_package_versions.c.id == version_id)
+    )
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise NotFound("rule package version", version_id)
+    return row
 
 
 def set_status(connection: Connection, tenant_id: str, version_id: str, status: RuleStatus) -> None:

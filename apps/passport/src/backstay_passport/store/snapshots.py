@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select
+from sqlalchemy import Connection, RowMapping, insert, select
 
 from backstay_passport.domain.errors import NotFound
 from backstay_passport.domain.facts import Fact
@@ -60,17 +60,6 @@ def add_facts(connection: Connection, tenant_id: str, snapshot_id: str, fact_ids
     return len(new)
 
 
-def remove_fact(connection: Connection, tenant_id: str, snapshot_id: str, fact_id: str) -> None:
-    """Take a fact out of a snapshot that is BUILDING."""
-    row = get(connection, tenant_id, snapshot_id, lock=True)
-    require_status(snapshot_id, row["status"], SnapshotStatus.BUILDING)
-    connection.execute(
-        delete(snapshot_items).where(
-            snapshot_items.c.snapshot_id == snapshot_id, snapshot_items.c.fact_id == fact_id
-        )
-    )
-
-
 def items(connection: Connection, tenant_id: str, snapshot_id: str) -> list[Fact]:
     """Return the facts of a snapshot."""
     query = (
@@ -100,6 +89,17 @@ def seal(connection: Connection, tenant_id: str, snapshot_id: str) -> bytes:
         sealed_at=now_text(),
     )
     return fixed
+
+
+def newest_sealed(connection: Connection, tenant_id: str) -> str | None:
+    """Return the snapshot that was sealed last."""
+    query = select(data_snapshots.c.id).where(
+        data_snapshots.c.tenant_id == tenant_id, data_snapshots.c.status == SnapshotStatus.SEALED
+    )
+    newest: str | None = connection.execute(
+        query.order_by(data_snapshots.c.sealed_at.desc(), data_snapshots.c.id).limit(1)
+    ).scalar_one_or_none()
+    return newest
 
 
 def secret_of(connection: Connection, snapshot_id: str) -> bytes:

@@ -29,10 +29,19 @@ def _owned(name: str, *columns: Column[str] | Column[bytes] | Column[int] | Colu
 
 
 tenants = Table("tenants", metadata, _id(), _text("name"), _text("created_at"))
-users = _owned("users", _text("name"), _text("password_hash"), _text("role"))
-api_keys = _owned("api_keys", _text("name"), _text("prefix"), _text("digest"), _text("role"))
+users = _owned(
+    "users", _text("name"), _text("password_hash"), _text("role"), _text("revoked_at", optional=True)
+)
+api_keys = _owned(
+    "api_keys",
+    _text("name"),
+    _text("prefix"),
+    _text("digest"),
+    _text("role"),
+    _text("revoked_at", optional=True),
+)
 files = _owned("files", _bytes("content"), _text("mime_type"))
-documents = _owned("documents", _text("name"), _text("kind", optional=True))
+documents = _owned("documents", _text("name"), _text("kind", optional=True), _text("job_id", optional=True))
 document_versions = _owned(
     "document_versions",
     _text("document_id"),
@@ -165,6 +174,13 @@ webhook_deliveries = _owned(
     _bytes("response_body", optional=True),
     _text("error", optional=True),
 )
-access_tokens = _owned("access_tokens", _text("name"), _text("audience"), _bytes("digest"))
+access_tokens = _owned(
+    "access_tokens",
+    _text("name"),
+    _text("audience"),
+    _bytes("digest"),
+    _text("expires_at", optional=True),
+    _text("revoked_at", optional=True),
+)
 access_log = _owned("access_log", _text("token_id"), _text("passport_id"))
 signing_keys = Table("signing_keys", metadata, _id("key_id"), _bytes("public_key"), _text("created_at"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from backstay_passport.store.rows import add, find
+from backstay_passport.store.rows import add, change, find
 from backstay_passport.store.tables import webhook_deliveries, webhook_endpoints, webhook_subscriptions
 
 SECRET_BYTES = 32
@@ -35,6 +35,28 @@ def endpoints(connection: Connection, tenant_id: str) -> Sequence[RowMapping]:
     """Return the endpoints of a tenant."""
     query = select(webhook_endpoints).where(webhook_endpoints.c.tenant_id == tenant_id)
     return connection.execute(query.order_by(webhook_endpoints.c.created_at)).mappings().all()
+
+
+def set_active(connection: Connection, tenant_id: str, endpoint_id: str, *, active: bool) -> None:
+    """Let an endpoint get events of the time to come, or not."""
+    endpoint(connection, tenant_id, endpoint_id)
+    change(connection, webhook_endpoints, endpoint_id, active=active)
+
+
+def rotate_secret(connection: Connection, tenant_id: str, endpoint_id: str) -> bytes:
+    """Give an endpoint a new secret and return it; deliveries that are still to be made are signed with it."""
+    endpoint(connection, tenant_id, endpoint_id)
+    secret = secrets.token_bytes(SECRET_BYTES)
+    change(connection, webhook_endpoints, endpoint_id, secret=secret)
+    return secret
+
+
+def subscriptions(connection: Connection, endpoint_id: str) -> list[str]:
+    """Return the event types that an endpoint wants; none means all."""
+    query = select(webhook_subscriptions.c.event_type).where(
+        webhook_subscriptions.c.endpoint_id == endpoint_id
+    )
+    return list(connection.execute(query.order_by(webhook_subscriptions.c.event_type)).scalars())
 
 
 def delivery(connection: Connection, tenant_id: str, delivery_id: str) -> RowMapping:

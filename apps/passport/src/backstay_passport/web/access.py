@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 
-from sqlalchemy import select
-
 from backstay.kit import Actor, Passwords, Roles
 from backstay.kit import StoredApiKey as StoredKey
 from backstay_passport.services import Services
 from backstay_passport.store import access
-from backstay_passport.store.tables import api_keys
 
 RIGHTS = {
     "viewer": ["passports.read"],
@@ -36,11 +33,7 @@ class KeyStore:
 
     def _find(self, prefix: str) -> StoredKey | None:
         with self._services.database.read() as connection:
-            row = (
-                connection.execute(select(api_keys).where(api_keys.c.prefix == prefix))
-                .mappings()
-                .one_or_none()
-            )
+            row = access.api_key(connection, prefix)
         if row is None:
             return None
         return StoredKey(row["prefix"], row["digest"], row["name"], (row["role"],), row["tenant_id"])

@@ -5,27 +5,25 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, FastAPI, File, Form, UploadFile
 
-from backstay.kit import Actor, Authentication, StrictRoute, problem_responses
+from backstay.kit import Actor, Authentication, StrictRoute, not_found
 from backstay_passport.actions import documents as document_actions
 from backstay_passport.actions import rules as rule_actions
 from backstay_passport.actions import snapshots as snapshot_actions
 from backstay_passport.ingest.reading import MAX_BYTES
-from backstay_passport.job_views import newest_jobs
+from backstay_passport.job_views import job_of, newest_jobs
 from backstay_passport.services import Services
-from backstay_passport.store import batteries, documents, rules, snapshots
+from backstay_passport.store import documents, rules, snapshots
+from backstay_passport.store.rows import of_tenant
+from backstay_passport.store.tables import data_snapshots
 from backstay_passport.web.bodies import (
-    NewProduct,
+    FileAddress,
     NewRules,
     NewSnapshot,
-    NewUnit,
     SnapshotItems,
     TestRun,
-    UnitChange,
 )
+from backstay_passport.web.routing import ANSWERS, PREFIX, Limit
 from backstay_passport.web.rows import plain_row
-
-PREFIX = "/api/v1"
-ANSWERS = problem_responses(401, 403, 404, 409, 422)
 
 
 def install(app: FastAPI, services: Services, auth: Authentication) -> None:
@@ -34,6 +32,14 @@ def install(app: FastAPI, services: Services, auth: Authentication) -> None:
     writer = Annotated[Actor, Depends(auth.require("passports.write"))]
     api = APIRouter(prefix=PREFIX, route_class=StrictRoute, responses=ANSWERS)
 
+    _documents(api, services, reader, writer)
+    _jobs(api, services, reader)
+    _snapshots(api, services, reader, writer)
+    _rules(api, services, reader, writer)
+    app.include_router(api)
+
+
+def _documents(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
     @api.post("/documents", status_code=202, tags=["documents"])
     def upload(
         actor: writer, file: Annotated[UploadFile, File()], kind: Annotated[str, Form()] = ""
@@ -48,17 +54,26 @@ def install(app: FastAPI, services: Services, auth: Authentication) -> None:
             kind=document_actions.read_kind(kind),
             actor=actor.name,
         )
-        return {
-            "document_id": done.document_id,
-            "document_version_id": done.version_id,
-            "job_id": done.job_id,
-        }
+        return _uploaded(done)
+
+    @api.post("/documents/from-address", status_code=202, tags=["documents"])
+    def fetch(actor: writer, body: FileAddress) -> dict[str, Any]:
+        """Read a document that lies in the files' folder or in an S3 bucket."""
+        done = document_actions.ingest_address(
+            services,
+            actor.tenant,
+            file_url=body.file_url,
+            name=body.name,
+            mime_type=body.mime_type,
+            kind=document_actions.read_kind(body.kind),
+            actor=actor.name,
+        )
+        return _uploaded(done)
 
     @api.get("/documents", tags=["documents"])
     def inbox(actor: reader) -> list[dict[str, Any]]:
-        """List the newest document versions."""
-        with services.database.read() as connection:
-            return [plain_row(row) for row in documents.inbox(connection, actor.tenant)]
+        """List the newest documents, those that are still to be read first; a version with what became of it."""
+        return document_actions.inbox(services, actor.tenant)
 
     @api.get("/documents/versions/{version_id}/facts", tags=["documents"])
     def facts(actor: reader, version_id: UUID) -> list[dict[str, Any]]:
@@ -67,15 +82,28 @@ def install(app: FastAPI, services: Services, auth: Authentication) -> None:
             documents.version(connection, actor.tenant, str(version_id))
             return [plain_row(row) for row in documents.facts_of(connection, actor.tenant, str(version_id))]
 
+
+def _uploaded(done: document_actions.Uploaded) -> dict[str, Any]:
+    return {
+        "document_id": done.document_id,
+        "document_version_id": done.version_id,
+        "job_id": done.job_id,
+    }
+
+
+def _jobs(api: APIRouter, services: Services, reader: Any) -> None:
     @api.get("/jobs", tags=["jobs"])
     def jobs(actor: reader) -> list[dict[str, Any]]:
         """List the newest jobs in the application's own words."""
         return newest_jobs(services, actor.tenant)
 
-    _snapshots(api, services, reader, writer)
-    _rules(api, services, reader, writer)
-    _batteries(api, services, reader, writer)
-    app.include_router(api)
+    @api.get("/jobs/{job_id}", tags=["jobs"])
+    def job(actor: reader, job_id: UUID) -> dict[str, Any]:
+        """Show a job: its status, its attempts and its last error."""
+        found = job_of(services, actor.tenant, job_id)
+        if found is None:
+            raise not_found()
+        return found
 
 
 def _snapshots(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
@@ -85,6 +113,13 @@ def _snapshots(api: APIRouter, services: Services, reader: Any, writer: Any) -> 
         made = snapshot_actions.create(services, actor.tenant, body.name, actor.name)
         count = snapshot_actions.add_newest(services, actor.tenant, made) if body.newest else 0
         return {"id": made, "facts": count}
+
+    @api.get("/snapshots", tags=["snapshots"])
+    def listed(actor: reader, limit: Limit = 100) -> list[dict[str, Any]]:
+        """List the newest snapshots."""
+        with services.database.read() as connection:
+            rows = of_tenant(connection, data_snapshots, actor.tenant, limit=limit)
+            return [plain_row(row) for row in rows]
 
     @api.post("/snapshots/{snapshot_id}/items", tags=["snapshots"])
     def items(actor: writer, snapshot_id: UUID, body: SnapshotItems) -> dict[str, Any]:
@@ -149,39 +184,28 @@ def _rules(api: APIRouter, services: Services, reader: Any, writer: Any) -> None
         rule_actions.publish(services, actor.tenant, str(version_id), actor.name)
         return {"id": str(version_id), "status": "PUBLISHED"}
 
-
-def _batteries(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
-    @api.post("/products", status_code=201, tags=["batteries"])
-    def add_product(actor: writer, body: NewProduct) -> dict[str, Any]:
-        """Add a battery model."""
-        with services.database.begin() as connection:
-            made = batteries.add_product(
-                connection, actor.tenant, sku=body.sku, gtin=body.gtin, name=body.name or body.sku
-            )
-        return {"id": made}
-
-    @api.get("/products", tags=["batteries"])
-    def list_products(actor: reader) -> list[dict[str, Any]]:
-        """List the battery models."""
+    @api.get("/rules/{version_id}", tags=["rules"])
+    def show(actor: reader, version_id: UUID) -> dict[str, Any]:
+        """Show a version with its sources."""
         with services.database.read() as connection:
-            return [plain_row(row) for row in batteries.products(connection, actor.tenant)]
+            return plain_row(rules.version(connection, actor.tenant, str(version_id)))
 
-    @api.post("/products/{product_id}/units", status_code=201, tags=["batteries"])
-    def add_unit(actor: writer, product_id: UUID, body: NewUnit) -> dict[str, Any]:
-        """Add a single battery."""
-        with services.database.begin() as connection:
-            data = {**body.data, "serial": body.serial}
-            return {"id": batteries.add_unit(connection, actor.tenant, str(product_id), data)}
+    @api.put("/rules/{version_id}", tags=["rules"])
+    def rewrite(actor: writer, version_id: UUID, body: NewRules) -> dict[str, Any]:
+        """Write a draft anew; other versions never change."""
+        rule_actions.rewrite_draft(
+            services, actor.tenant, str(version_id), body.rules_source, body.tests_source, actor.name
+        )
+        return {"id": str(version_id), "status": "DRAFT"}
 
-    @api.get("/products/{product_id}/units", tags=["batteries"])
-    def list_units(actor: reader, product_id: UUID) -> list[dict[str, Any]]:
-        """List the batteries of a model."""
-        with services.database.read() as connection:
-            return [plain_row(row) for row in batteries.units_of(connection, actor.tenant, str(product_id))]
+    @api.post("/rules/{version_id}/deprecate", tags=["rules"])
+    def deprecate(actor: writer, version_id: UUID) -> dict[str, Any]:
+        """Let a published version make no more passports; those that it made stay."""
+        rule_actions.deprecate(services, actor.tenant, str(version_id), actor.name)
+        return {"id": str(version_id), "status": "DEPRECATED"}
 
-    @api.patch("/units/{unit_id}", tags=["batteries"])
-    def change_unit(actor: writer, unit_id: UUID, body: UnitChange) -> dict[str, Any]:
-        """Write down what is new about a battery."""
-        with services.database.begin() as connection:
-            batteries.change_unit(connection, actor.tenant, str(unit_id), body.data)
-            return plain_row(batteries.unit(connection, actor.tenant, str(unit_id)))
+    @api.post("/rules/{version_id}/retire", tags=["rules"])
+    def retire(actor: writer, version_id: UUID) -> dict[str, Any]:
+        """Put a deprecated version away for good."""
+        rule_actions.retire(services, actor.tenant, str(version_id), actor.name)
+        return {"id": str(version_id), "status": "RETIRED"}

@@ -54,6 +54,14 @@ class NewUnit(StrictModel):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
+class NewLife(StrictModel):
+    """What a battery has become."""
+
+    status: str = Field(max_length=40)
+    serial: str = Field(min_length=1, max_length=20)
+    data: dict[str, Any] = Field(default_factory=dict)
+
+
 class UnitChange(StrictModel):
     """What is new about a battery."""
 
@@ -74,6 +82,14 @@ class CompileRequest(StrictModel):
     rule_package_version_id: UUID
 
 
+class CompileModel(StrictModel):
+    """From what versions are to be made, the newest if nothing is named; of the model, or of all its batteries."""
+
+    snapshot_id: UUID | None = None
+    rule_package_version_id: UUID | None = None
+    batteries: bool = False
+
+
 class Revocation(StrictModel):
     """Why a version is revoked."""
 
@@ -92,6 +108,30 @@ class VerifyRequest(StrictModel):
     """A scanned text."""
 
     text: str = Field(max_length=2000)
+
+
+class FileAddress(StrictModel):
+    """A document that lies somewhere already: `file:///…` below the files' folder, or `s3://bucket/key`."""
+
+    file_url: str = Field(max_length=2000)
+    name: str = Field(default="", max_length=300)
+    kind: str = ""
+    mime_type: str = Field(default="application/octet-stream", max_length=200)
+
+
+class NewToken(StrictModel):
+    """A token for a partner; without days it has no end."""
+
+    name: str = Field(min_length=1, max_length=100)
+    audience: str = Field(max_length=20)
+    days: int | None = Field(default=None, ge=1, le=3650)
+
+
+class NewKey(StrictModel):
+    """A key for a program."""
+
+    name: str = Field(min_length=1, max_length=100)
+    role: str = Field(default="maker", max_length=20)
 
 
 class NewWebhook(StrictModel):

@@ -1,26 +1,21 @@
 """The maker's console: inbox, readiness, batteries, rules, webhooks, jobs, chains."""
 
-import json
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, File, Form, Request, Response, UploadFile
 
-from backstay.kit import Actor, Authentication, Crumb, Entry, Pages, path_of
+from backstay.kit import Actor, Authentication, Pages
 from backstay_passport.actions import audit
 from backstay_passport.actions import documents as document_actions
-from backstay_passport.actions import passports as passport_actions
 from backstay_passport.actions import webhooks as webhook_actions
 from backstay_passport.actions.readiness import readiness_board
-from backstay_passport.domain.canonical import parse
 from backstay_passport.domain.errors import PassportError
 from backstay_passport.ingest.reading import MAX_BYTES
 from backstay_passport.job_views import newest_jobs
 from backstay_passport.services import Services
-from backstay_passport.store import batteries, documents, events, passports, webhooks
-from backstay_passport.web import rule_pages
-from backstay_passport.web.lookup import shown
-from backstay_passport.web.views import difference, sections
+from backstay_passport.store import events, webhooks
+from backstay_passport.web import battery_pages, partner_pages, rule_pages
 
 
 def install(app: FastAPI, services: Services, pages: Pages, auth: Authentication) -> None:
@@ -30,8 +25,10 @@ def install(app: FastAPI, services: Services, pages: Pages, auth: Authentication
     web = pages.router("/console")
     _inbox(web, services, pages, reader, writer)
     _readiness(web, services, pages, reader)
-    _batteries(web, services, pages, reader, writer)
-    _operations(web, services, pages, reader, writer)
+    battery_pages.install(web, services, pages, reader, writer)
+    partner_pages.install(web, services, pages, reader, writer)
+    _webhooks(web, services, pages, reader, writer)
+    _operations(web, services, pages, reader)
     rule_pages.install(web, services, pages, reader, writer)
     app.include_router(web)
 
@@ -39,8 +36,7 @@ def install(app: FastAPI, services: Services, pages: Pages, auth: Authentication
 def _inbox(web: APIRouter, services: Services, pages: Pages, reader: Any, writer: Any) -> None:
     @web.get("", response_model=None)
     def inbox(request: Request, actor: reader) -> Response:
-        with services.database.read() as connection:
-            found = documents.inbox(connection, actor.tenant)
+        found = document_actions.inbox(services, actor.tenant)
         rows = [{**row, "reason": _reason(row["error"])} for row in found]
         return pages.render(request, "inbox.html", title="Documents", rows=rows)
 
@@ -66,11 +62,10 @@ def _inbox(web: APIRouter, services: Services, pages: Pages, reader: Any, writer
         return pages.redirect(request, "/console", flash=f"{file.filename} is being read.")
 
 
-def _reason(error: str | None) -> str:
+def _reason(error: dict[str, Any] | None) -> str:
     if not error:
         return ""
-    details = json.loads(error)
-    return f"{details.get('pointer') or 'document'}: {details.get('problem', details.get('code'))}"
+    return f"{error.get('pointer') or 'document'}: {error.get('problem') or error.get('code')}"
 
 
 def _readiness(web: APIRouter, services: Services, pages: Pages, reader: Any) -> None:
@@ -80,92 +75,33 @@ def _readiness(web: APIRouter, services: Services, pages: Pages, reader: Any) ->
         return pages.render(request, "readiness.html", title="Readiness", rows=rows)
 
 
-def _batteries(web: APIRouter, services: Services, pages: Pages, reader: Any, writer: Any) -> None:
-    @web.get("/batteries", response_model=None)
-    def listed(request: Request, actor: reader) -> Response:
-        rows = []
-        with services.database.read() as connection:
-            for model in batteries.products(connection, actor.tenant):
-                for unit in batteries.units_of(connection, actor.tenant, model["id"]):
-                    rows.append(
-                        {**unit, "sku": model["sku"], "href": path_of("console", "batteries", unit["id"])}
-                    )
-        return pages.render(request, "batteries.html", title="Batteries", rows=rows)
-
-    @web.get("/batteries/{unit_id}", response_model=None)
-    def one(request: Request, actor: reader, unit_id: str, old: str = "") -> Response:
-        with services.database.read() as connection:
-            unit = batteries.unit(connection, actor.tenant, unit_id)
-            passport = passports.of_unit(connection, unit_id)
-            versions = (
-                [] if passport is None else passports.versions_of(connection, actor.tenant, passport["id"])
-            )
-            newest = shown(connection, versions[0]) if versions else None
-            changes = []
-            if newest is not None and len(versions) > 1:
-                other = next((row for row in versions if row["id"] == old), versions[1])
-                before = parse(bytes(other["payload_canonical"]))["submodels"]
-                changes = difference(before, newest.payload["submodels"])
-            told = [] if newest is None else events.history(connection, actor.tenant, newest.row["id"])
-            lineage = batteries.lineage(connection, actor.tenant, unit_id)
-        return pages.render(
-            request,
-            "battery.html",
-            title=f"Battery {unit['serial']}",
-            crumbs=[Crumb("Batteries", "/console/batteries"), Crumb(unit["serial"])],
-            unit=unit,
-            versions=[
-                {**row, "short": row["id"][:8], "issued": datetime.fromisoformat(row["issued_at"])}
-                for row in versions
-            ],
-            changes=changes,
-            lineage=lineage,
-            history=[Entry(one.event_type, datetime.fromisoformat(one.occurred_at)) for one in told],
-            sections=[]
-            if newest is None
-            else sections(
-                newest.payload,
-                newest.proof,
-                passport_actions.ALL_TIERS,
-                rules_source=newest.rules_source,
-                documents=newest.documents,
-            ),
-        )
-
-    @web.post("/versions/{version_id}/activate", response_model=None)
-    def activate(request: Request, actor: writer, version_id: str) -> Response:
-        passport_actions.activate(services, actor.tenant, version_id, actor.name)
-        return pages.redirect(request, _battery_of(services, actor.tenant, version_id), flash="It is active.")
-
-    @web.post("/versions/{version_id}/revoke", response_model=None)
-    def revoke(request: Request, actor: writer, version_id: str) -> Response:
-        passport_actions.revoke(services, actor.tenant, version_id, "revoked in the console", actor.name)
-        return pages.redirect(
-            request, _battery_of(services, actor.tenant, version_id), flash="It is revoked."
-        )
-
-
-def _battery_of(services: Services, tenant_id: str, version_id: str) -> str:
-    with services.database.read() as connection:
-        row = passports.version(connection, tenant_id, version_id)
-        passport = passports.get(connection, tenant_id, row["passport_id"])
-    return path_of("console", "batteries", passport["battery_unit_id"] or "")
-
-
-def _operations(web: APIRouter, services: Services, pages: Pages, reader: Any, writer: Any) -> None:
+def _webhooks(web: APIRouter, services: Services, pages: Pages, reader: Any, writer: Any) -> None:
     @web.get("/webhooks", response_model=None)
     def hooks(request: Request, actor: reader) -> Response:
         with services.database.read() as connection:
-            endpoints = webhooks.endpoints(connection, actor.tenant)
+            endpoints = [
+                {
+                    **row,
+                    "state": "active" if row["active"] else "disabled",
+                    "events": ", ".join(webhooks.subscriptions(connection, row["id"])) or "all",
+                }
+                for row in webhooks.endpoints(connection, actor.tenant)
+            ]
             deliveries = webhooks.deliveries(connection, actor.tenant)
         return pages.render(
             request, "webhooks.html", title="Webhooks", endpoints=endpoints, deliveries=deliveries
         )
 
     @web.post("/webhooks", response_model=None)
-    def add_hook(request: Request, actor: writer, url: Annotated[str, Form()] = "") -> Response:
+    def add_hook(
+        request: Request,
+        actor: writer,
+        url: Annotated[str, Form()] = "",
+        event_types: Annotated[str, Form(max_length=2000)] = "",
+    ) -> Response:
         try:
-            added = webhook_actions.add(services, actor.tenant, url, [], actor.name)
+            wanted = event_types.replace(",", " ").split()
+            added = webhook_actions.add(services, actor.tenant, url, wanted, actor.name)
         except PassportError as error:
             return pages.redirect(request, "/console/webhooks", flash=error.message, tone="bad")
         return pages.redirect(
@@ -177,6 +113,23 @@ def _operations(web: APIRouter, services: Services, pages: Pages, reader: Any, w
         webhook_actions.redeliver(services, actor.tenant, delivery_id)
         return pages.redirect(request, "/console/webhooks", flash="It is delivered once more.")
 
+    @web.post("/webhooks/{endpoint_id}/active", response_model=None)
+    def set_active(
+        request: Request, actor: writer, endpoint_id: str, active: Annotated[str, Form()] = ""
+    ) -> Response:
+        webhook_actions.set_active(services, actor.tenant, endpoint_id, active=bool(active), actor=actor.name)
+        told = "It gets events again." if active else "It gets no more events."
+        return pages.redirect(request, "/console/webhooks", flash=told)
+
+    @web.post("/webhooks/{endpoint_id}/secret", response_model=None)
+    def rotate(request: Request, actor: writer, endpoint_id: str) -> Response:
+        secret = webhook_actions.rotate(services, actor.tenant, endpoint_id, actor.name)
+        return pages.redirect(
+            request, "/console/webhooks", flash=f"The new secret, shown only now: {secret}", tone="warn"
+        )
+
+
+def _operations(web: APIRouter, services: Services, pages: Pages, reader: Any) -> None:
     @web.get("/jobs", response_model=None)
     def jobs(request: Request, actor: reader) -> Response:
         rows = newest_jobs(services, actor.tenant)

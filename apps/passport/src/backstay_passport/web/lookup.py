@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, select
 
+from backstay.kit import path_of
 from backstay_passport.domain.canonical import parse
 from backstay_passport.domain.digital_link import check_gtin, check_serial
 from backstay_passport.domain.errors import PassportError
@@ -31,19 +32,26 @@ class Shown:
     is_valid: bool
 
 
-def by_label(services: Services, gtin: str, serial: str) -> Shown | None:
-    """Return the version that a label leads to; None if there is none."""
+def by_label(services: Services, gtin: str, serial: str | None) -> Shown | None:
+    """Return the version that a label leads to, of a battery or, without a serial number, of a model."""
     try:
-        checked, serial = check_gtin(gtin), check_serial(serial)
+        checked = check_gtin(gtin)
+        serial = None if serial is None else check_serial(serial)
     except PassportError:
         return None
     with services.database.read() as connection:
-        unit = batteries.unit_by_label(connection, checked, serial)
-        passport = None if unit is None else passports.of_unit(connection, unit["id"])
+        passport = _behind(connection, checked, serial)
         if passport is None or passport["active_version_id"] is None:
             return None
         row = passports.version(connection, passport["tenant_id"], passport["active_version_id"])
         return shown(connection, row)
+
+
+def _behind(connection: Connection, gtin: str, serial: str | None) -> RowMapping | None:
+    if serial is None:
+        return passports.shown_for_gtin(connection, gtin)
+    unit = batteries.unit_by_label(connection, gtin, serial)
+    return None if unit is None else passports.of_unit(connection, unit["id"])
 
 
 def shown(connection: Connection, row: RowMapping) -> Shown:
@@ -69,6 +77,24 @@ def _documents(connection: Connection, tenant_id: str, proof: Mapping[str, Any])
         .where(document_versions.c.tenant_id == tenant_id, document_versions.c.id.in_(wanted))
     )
     return {row.id: row.name for row in connection.execute(query)}
+
+
+@dataclass(frozen=True)
+class EarlierLife:
+    """What a battery was before, and where its page is."""
+
+    serial: str
+    href: str
+
+
+def earlier_lives(services: Services, shown_version: Shown) -> list[EarlierLife]:
+    """Return what the battery of a version was before, newest first."""
+    unit_id = shown_version.receipt["battery_unit_id"]
+    if unit_id is None:
+        return []
+    with services.database.read() as connection:
+        lives = batteries.lineage(connection, shown_version.row["tenant_id"], unit_id)[1:]
+    return [EarlierLife(one["serial"], path_of("01", one["gtin"], "21", one["serial"])) for one in lives]
 
 
 def tiers_of(services: Services, shown_version: Shown, token: str | None) -> tuple[frozenset[Tier], str]:

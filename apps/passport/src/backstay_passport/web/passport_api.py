@@ -3,20 +3,20 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, FastAPI, Response
+from fastapi import APIRouter, Depends, FastAPI, File, Response, UploadFile
 
-from backstay.kit import Actor, Authentication, StrictRoute, not_found, problem_responses
+from backstay.kit import Actor, Authentication, StrictRoute, not_found
 from backstay_passport.actions import audit
 from backstay_passport.actions import passports as actions
 from backstay_passport.actions import webhooks as webhook_actions
 from backstay_passport.actions.passports import verify_text
-from backstay_passport.domain.verify import holds
+from backstay_passport.actions.verification import MAX_UPLOAD, verify_content
+from backstay_passport.domain.verify import Check, holds
 from backstay_passport.export import ENDINGS, MEDIA_TYPES, ExportFormat
 from backstay_passport.services import Services
 from backstay_passport.store import passports, webhooks
 from backstay_passport.store.rows import find
 from backstay_passport.store.tables import passport_exports
-from backstay_passport.web.api import PREFIX
 from backstay_passport.web.bodies import (
     CompileRequest,
     ExportRequest,
@@ -25,9 +25,8 @@ from backstay_passport.web.bodies import (
     Revocation,
     VerifyRequest,
 )
+from backstay_passport.web.routing import ANSWERS, PREFIX, Limit, Offset
 from backstay_passport.web.rows import plain_row
-
-ANSWERS = problem_responses(401, 403, 404, 409, 422)
 
 
 def install(app: FastAPI, services: Services, auth: Authentication) -> None:
@@ -43,8 +42,13 @@ def install(app: FastAPI, services: Services, auth: Authentication) -> None:
     def verify(body: VerifyRequest) -> dict[str, Any]:
         """Check a scanned text; anybody may ask."""
         version_id, checks = verify_text(services, body.text)
-        listed = [{"check": one.name, "ok": one.ok, "detail": one.detail} for one in checks]
-        return {"ok": holds(checks), "passport_version_id": version_id, "checks": listed}
+        return _checked(version_id, checks)
+
+    @api.post("/verify/file", tags=["public"])
+    def verify_file(file: Annotated[UploadFile, File()]) -> dict[str, Any]:
+        """Check an export, the public JSON, or a picture of a code; anybody may ask."""
+        version_id, checks = verify_content(services, "", file.file.read(MAX_UPLOAD + 1))
+        return _checked(version_id, checks)
 
     @api.get("/audit", tags=["audit"])
     def chains(actor: reader) -> dict[str, Any]:
@@ -55,12 +59,23 @@ def install(app: FastAPI, services: Services, auth: Authentication) -> None:
     app.include_router(api)
 
 
+def _checked(version_id: str | None, checks: list[Check]) -> dict[str, Any]:
+    listed = [{"check": one.name, "ok": one.ok, "detail": one.detail} for one in checks]
+    return {"ok": holds(checks), "passport_version_id": version_id, "checks": listed}
+
+
 def _passports(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
     @api.post("/passports", status_code=201, tags=["passports"])
     def create(actor: writer, body: NewPassport) -> dict[str, Any]:
         """Return the passport of a battery or a model, made if it is new."""
         unit_id = None if body.unit_id is None else str(body.unit_id)
-        return {"id": actions.create(services, actor.tenant, str(body.product_id), unit_id)}
+        return {"id": actions.create(services, actor.tenant, str(body.product_id), unit_id, actor.name)}
+
+    @api.get("/passports", tags=["passports"])
+    def listed(actor: reader, limit: Limit = 100, offset: Offset = 0) -> list[dict[str, Any]]:
+        """List the passports, newest first, a page at a time."""
+        with services.database.read() as connection:
+            return [plain_row(row) for row in passports.all_of(connection, actor.tenant, limit, offset)]
 
     @api.post("/passports/{passport_id}/compile", status_code=202, tags=["passports"])
     def compile_version(actor: writer, passport_id: UUID, body: CompileRequest) -> dict[str, Any]:
@@ -145,6 +160,32 @@ def _webhooks(api: APIRouter, services: Services, reader: Any, writer: Any) -> N
     def add(actor: writer, body: NewWebhook) -> dict[str, Any]:
         """Add an endpoint; its secret is shown only now."""
         return webhook_actions.add(services, actor.tenant, body.url, body.event_types, actor.name)
+
+    @api.get("/webhooks", tags=["webhooks"])
+    def endpoints(actor: reader) -> list[dict[str, Any]]:
+        """List the endpoints with what they subscribe to; no event type means all."""
+        with services.database.read() as connection:
+            return [
+                {**plain_row(row), "event_types": webhooks.subscriptions(connection, row["id"])}
+                for row in webhooks.endpoints(connection, actor.tenant)
+            ]
+
+    @api.post("/webhooks/{endpoint_id}/disable", tags=["webhooks"])
+    def disable(actor: writer, endpoint_id: UUID) -> dict[str, Any]:
+        """Send an endpoint no events of the time to come."""
+        webhook_actions.set_active(services, actor.tenant, str(endpoint_id), active=False, actor=actor.name)
+        return {"id": str(endpoint_id), "active": False}
+
+    @api.post("/webhooks/{endpoint_id}/enable", tags=["webhooks"])
+    def enable(actor: writer, endpoint_id: UUID) -> dict[str, Any]:
+        """Send an endpoint events again."""
+        webhook_actions.set_active(services, actor.tenant, str(endpoint_id), active=True, actor=actor.name)
+        return {"id": str(endpoint_id), "active": True}
+
+    @api.post("/webhooks/{endpoint_id}/secret", status_code=201, tags=["webhooks"])
+    def rotate(actor: writer, endpoint_id: UUID) -> dict[str, Any]:
+        """Give an endpoint a new secret; it is shown only now."""
+        return {"secret": webhook_actions.rotate(services, actor.tenant, str(endpoint_id), actor.name)}
 
     @api.get("/webhooks/deliveries", tags=["webhooks"])
     def deliveries(actor: reader) -> list[dict[str, Any]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any
-from urllib.parse import unquote
 from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, File, Form, Request, Response, UploadFile
 
-from backstay.kit import Pages, not_found
+from backstay.kit import Pages, Problem, not_found
+from backstay_passport.actions.exports import present_issuer
 from backstay_passport.actions.verification import MAX_UPLOAD, verify_content
 from backstay_passport.domain.bundle import disclosed_payload
 from backstay_passport.domain.canonical import encode
@@ -25,42 +25,34 @@ from backstay_passport.export.linked_data import linked_data
 from backstay_passport.export.schemas import context, json_schema, xsd
 from backstay_passport.services import Services
 from backstay_passport.store import access, passports
-from backstay_passport.web.lookup import Shown, by_label, tiers_of
+from backstay_passport.web.lookup import Shown, by_label, earlier_lives, tiers_of
 from backstay_passport.web.views import footprint_bars, sections
 
 HTML = "text/html"
-OFFERED = (HTML, "application/json", MEDIA_TYPES[ExportFormat.JSON_LD], MEDIA_TYPES[ExportFormat.VC])
+JSON = "application/json"
+# The name that credentials had before their standard was finished is still asked for.
+FORMATS = {
+    MEDIA_TYPES[ExportFormat.JSON_LD]: ExportFormat.JSON_LD,
+    MEDIA_TYPES[ExportFormat.VC]: ExportFormat.VC,
+    "application/vc+ld+json": ExportFormat.VC,
+}
+OFFERED = (HTML, JSON, *FORMATS)
 
 
 def install(app: FastAPI, services: Services, pages: Pages) -> None:
     """Add the public routes."""
     router = APIRouter(include_in_schema=True, tags=["public"])
 
-    @router.get("/01/{gtin}/21/{serial}", response_model=None)
+    # A serial number may hold a slash, which a label writes as %2F.
+    @router.get("/01/{gtin}/21/{serial:path}", response_model=None)
     def passport(request: Request, gtin: str, serial: str, token: str = "") -> Response:
         """Return the passport behind a label, as page, JSON, JSON-LD or credential by what the caller accepts."""
-        found = by_label(services, gtin, unquote(serial))
-        if found is None:
-            raise not_found()
-        tiers, name = tiers_of(services, found, token or _bearer(request))
-        wanted = best_type(request.headers.get("accept", ""))
-        if wanted != HTML:
-            return _document(services, found, tiers, wanted)
-        return pages.render(
-            request,
-            "passport.html",
-            title="Battery passport",
-            found=found,
-            audience=name,
-            serial=unquote(serial),
-            gtin=gtin,
-            sections=sections(
-                found.payload, found.proof, tiers, rules_source=found.rules_source, documents=found.documents
-            ),
-            bars=footprint_bars(found.payload),
-            checks=verify(passports.artifacts(found.row)),
-            hidden=sum(1 for one in disclosed(found.proof, tiers)["leaves"] if "salt" not in one),
-        )
+        return _passport(services, pages, request, (gtin, serial), token)
+
+    @router.get("/01/{gtin}", response_model=None)
+    def model_passport(request: Request, gtin: str, token: str = "") -> Response:
+        """Return the passport of a model, in the same forms."""
+        return _passport(services, pages, request, (gtin, None), token)
 
     @router.get("/proof/{version_id}.png", response_model=None)
     def proof_code(version_id: str) -> Response:
@@ -73,12 +65,12 @@ def install(app: FastAPI, services: Services, pages: Pages) -> None:
             raise not_found()
         return Response(bytes(row["qr_png"]), media_type="image/png")
 
-    @router.get("/label/{gtin}/{serial}.png", response_model=None)
+    @router.get("/label/{gtin}/{serial:path}.png", response_model=None)
     def label_code(gtin: str, serial: str) -> Response:
         """Return the code of a label, which opens the page."""
-        if by_label(services, gtin, unquote(serial)) is None:
+        if by_label(services, gtin, serial) is None:
             raise not_found()
-        url = label_url(services.settings.public_url, gtin, unquote(serial))
+        url = label_url(services.settings.public_url, gtin, serial)
         return Response(qr_png(url, scale=8), media_type="image/png")
 
     @router.get("/keys.json")
@@ -95,6 +87,34 @@ def install(app: FastAPI, services: Services, pages: Pages) -> None:
 
     app.include_router(router)
     _install_verify(app, services, pages)
+
+
+def _passport(
+    services: Services, pages: Pages, request: Request, label: tuple[str, str | None], token: str
+) -> Response:
+    found = by_label(services, *label)
+    if found is None:
+        raise not_found()
+    tiers, name = tiers_of(services, found, token or _bearer(request))
+    wanted = best_type(request.headers.get("accept", ""))
+    if wanted != HTML:
+        return _document(services, found, tiers, wanted)
+    return pages.render(
+        request,
+        "passport.html",
+        title="Battery passport",
+        found=found,
+        audience=name,
+        gtin=label[0],
+        serial=label[1],
+        sections=sections(
+            found.payload, found.proof, tiers, rules_source=found.rules_source, documents=found.documents
+        ),
+        bars=footprint_bars(found.payload),
+        lives=earlier_lives(services, found) if Tier.INTEREST_UNIT in tiers else [],
+        checks=verify(passports.artifacts(found.row)),
+        hidden=sum(1 for one in disclosed(found.proof, tiers)["leaves"] if "salt" not in one),
+    )
 
 
 def _install_verify(app: FastAPI, services: Services, pages: Pages) -> None:
@@ -159,13 +179,9 @@ def _bearer(request: Request) -> str | None:
 
 def _document(services: Services, found: Shown, tiers: frozenset[Tier], wanted: str) -> Response:
     payload = disclosed_payload(found.payload, tiers)
-    if wanted == MEDIA_TYPES[ExportFormat.JSON_LD]:
-        return Response(linked_data(payload, dict(found.receipt)), media_type=wanted)
-    if wanted == MEDIA_TYPES[ExportFormat.VC]:
-        key = services.settings.signing_key()
-        return Response(
-            credential(payload, dict(found.receipt), key, services.settings.public_url), media_type=wanted
-        )
+    if wanted != JSON:
+        content = _linked(services, found, payload, FORMATS[wanted])
+        return Response(content, media_type=wanted)
     answer: Mapping[str, Any] = {
         "valid": found.is_valid,
         "payload": payload,
@@ -180,6 +196,16 @@ def _document(services: Services, found: Shown, tiers: frozenset[Tier], wanted: 
         "qr": found.row["qr_payload"],
     }
     return Response(encode(answer), media_type=wanted)
+
+
+def _linked(services: Services, found: Shown, payload: dict[str, Any], chosen: ExportFormat) -> bytes:
+    receipt = dict(found.receipt)
+    if chosen == ExportFormat.JSON_LD:
+        return linked_data(payload, receipt, valid=found.is_valid)
+    if not found.is_valid:
+        # A credential is taken at its word wherever it goes: none is signed for what does not hold any more.
+        raise Problem(410, "not_valid", "this version is not valid any more; no credential is made of it")
+    return credential(payload, receipt, present_issuer(services), services.settings.public_url)
 
 
 def _schema(name: str) -> Response:

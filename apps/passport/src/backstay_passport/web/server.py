@@ -16,7 +16,7 @@ from backstay.kit import ApiKeys, Authentication, Login, NavItem, Pages, Session
 from backstay_passport.domain.errors import InvalidInput, PassportError
 from backstay_passport.ingest.reading import MAX_BYTES
 from backstay_passport.services import Services
-from backstay_passport.web import api, console, passport_api, public
+from backstay_passport.web import access_api, api, battery_api, console, passport_api, public
 from backstay_passport.web.access import KeyStore, People, roles
 from backstay_passport.web.problems import problem_of
 
@@ -37,11 +37,18 @@ TONES: dict[str, Tone] = {
     "holds": "good",
     "broken": "bad",
     "delivered": "good",
+    "waiting": "info",
+    "reading": "info",
+    "failed": "bad",
+    "open": "good",
+    "ended": "muted",
+    "disabled": "muted",
 }
 NAV = [
     NavItem("Documents", "/console", key="g d"),
     NavItem("Readiness", "/console/readiness", key="g r"),
     NavItem("Batteries", "/console/batteries", key="g b"),
+    NavItem("Partners", "/console/partners", key="g p"),
     NavItem("Rules", "/console/rules", key="g u"),
     NavItem("Webhooks", "/console/webhooks", key="g w"),
     NavItem("Jobs", "/console/jobs", key="g j"),
@@ -70,12 +77,15 @@ def web_app(services: Services) -> FastAPI:
         "/api/v1/documents": MAX_BYTES + 65_536,
         "/console/upload": MAX_BYTES + 65_536,
         "/verify": MAX_BYTES,
+        "/api/v1/verify/file": MAX_BYTES + 65_536,
     }
     pages.install(app, larger_bodies=larger)
     app.include_router(Login(pages, People(services).authenticate).router())
     public.install(app, services, open_pages)
     api.install(app, services, auth)
+    battery_api.install(app, services, auth)
     passport_api.install(app, services, auth)
+    access_api.install(app, services, auth)
     console.install(app, services, pages, auth)
 
     @app.exception_handler(PassportError)

@@ -9,6 +9,7 @@ from typing import Any
 from backstay_passport.domain.fields import BY_PATH, ROOTS, SUBMODELS
 from backstay_passport.domain.tiers import TIER_NAMES, Tier, tier_of, visible
 from backstay_passport.export.page import rows, words
+from backstay_passport.web.lookup import Shown
 
 
 @dataclass(frozen=True)
@@ -110,20 +111,55 @@ def footprint_bars(payload: Mapping[str, Any]) -> list[tuple[str, float]]:
     return [(words(one["lifecycleStage"]), float(one["carbonFootprint"])) for one in stages]
 
 
-def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the fields that differ between two versions, with both values."""
-    before, after = _flat(old), _flat(new)
-    paths = sorted(set(before) | set(after))
-    return [
-        (path, before.get(path, "–"), after.get(path, "–"))
-        for path in paths
-        if before.get(path) != after.get(path)
-    ]
+@dataclass(frozen=True)
+class Change:
+    """A value that differs between two versions, and why: another rule, or other documents."""
+
+    label: str
+    before: str
+    now: str
+    why: str
 
 
-def _flat(submodels: Mapping[str, Any]) -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for name, model in submodels.items():
-        for label, text in rows(ROOTS[name], model):
-            flat[f"{words(name)}: {label}"] = text
-    return flat
+def difference(old: Shown, new: Shown) -> list[Change]:
+    """Return the values that differ between two versions, each with the rule or document behind the change."""
+    leaves = [{leaf["path"]: leaf for leaf in one.proof["leaves"]} for one in (old, new)]
+    changes = []
+    for path in sorted({*leaves[0], *leaves[1]}):
+        before, now = (_labelled(path, _value(one.payload["submodels"], path)) for one in (old, new))
+        if before == now:
+            continue
+        cause = _cause(
+            *(_why_of(one, found.get(path)) for one, found in zip((old, new), leaves, strict=True))
+        )
+        changes += [
+            Change(label, before.get(label, "–"), now.get(label, "–"), cause)
+            for label in dict.fromkeys([*before, *now])
+            if before.get(label) != now.get(label)
+        ]
+    return changes
+
+
+def _labelled(path: str, value: Any) -> dict[str, str]:
+    root, *below = path.split(".")
+    name = f"{words(root)}: {', '.join(words(part) for part in below)}"
+    if value is None:
+        return {}
+    return {f"{name}, {label}" if label else name: text for label, text in rows(BY_PATH[path], value)}
+
+
+def _why_of(version: Shown, leaf: Mapping[str, Any] | None) -> Why | None:
+    if leaf is None:
+        return None
+    return _why(leaf, version.proof["sources"], version.rules_source, version.documents, with_keys=True)
+
+
+def _cause(before: Why | None, now: Why | None) -> str:
+    """Say what is behind a change: the rule, if it is another one now, else the facts that it reads."""
+    if before is not None and now is not None and (before.rule, before.text) != (now.rule, now.text):
+        return f"rule {now.rule}, line {now.line}, is another one"
+    known = now or before
+    if known is None:
+        return ""
+    facts = "; ".join(f"{one.fact_type} {one.fact_key} from {one.document}" for one in known.sources)
+    return f"rule {known.rule}: {facts}" if facts else f"rule {known.rule}"

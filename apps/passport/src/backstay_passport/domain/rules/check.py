@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from backstay_passport.domain.errors import RuleProblem, RuleTypeError
+from backstay_passport.domain.errors import RuleTypeError
 from backstay_passport.domain.fields import BY_PATH
 from backstay_passport.domain.rules.expression_types import Scope, fits, type_of
 from backstay_passport.domain.rules.parse import parse_rules
@@ -53,15 +53,6 @@ def check_package(package: Package) -> CheckedPackage:
         _check_rule(rule, scope)
     _check_targets(package.rules)
     return CheckedPackage(package, variables)
-
-
-def rule_problems(source: str) -> list[RuleProblem]:
-    """Return the problems of a rule source, none if it is right."""
-    try:
-        check_rules(source)
-    except RuleProblem as problem:
-        return [problem]
-    return []
 
 
 def _check_rule(rule: Rule, scope: Scope) -> None:
