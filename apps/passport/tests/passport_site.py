@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from backstay_passport.actions import batteries, passports, people
 from backstay_passport.cli.waiting import wait_for
 from backstay_passport.jobs import build
 from backstay_passport.settings import Settings
+from backstay_passport.store import access
 from backstay_passport.store import passports as store
 from backstay_passport.store.tables import battery_units, passport_versions
 from backstay_passport.web.server import web_app
@@ -58,22 +60,27 @@ class Site:
         self.page = f"{url}/01/{unit['gtin']}/21/{unit['serial']}"
         self.unit_id = unit["id"]
         self.product_id = unit["product_id"]
+        self.rules_id = version["rule_package_version_id"]
         self.version = version
 
     def another(self, serial: str, *, active: bool = True) -> Battery:
         """One more battery of the model with a signed version, for a test that changes it."""
         services, tenant = self.world.services, self.world.tenant
-        first = passports.inputs(services, tenant, None, None)
+        first = self.version["snapshot_id"], self.rules_id
         product_id = self.product_id
         unit_id = batteries.add_unit(services, tenant, product_id, {"serial": serial, **CONDITION})
         passport_id = passports.create(services, tenant, product_id, unit_id)
         job_id = passports.compile_version(services, tenant, passport_id, *first)
-        version_id = self.coded(wait_for(services, job_id, 60).result)
+        version_id = self.finished(job_id)
         if active:
             passports.activate(services, tenant, version_id)
         gtin = self.page.split("/")[-3]
         page = self.url + path_of("01", gtin, "21", serial)
         return Battery(unit_id, passport_id, version_id, page)
+
+    def finished(self, job_id: str) -> str:
+        """Wait for a job that makes a version, and return the version when it has its code."""
+        return self.coded(wait_for(self.world.services, job_id, 60).result)
 
     def coded(self, version_id: str) -> str:
         """Wait until a version has its code."""
@@ -84,6 +91,17 @@ class Site:
                 return version_id
             threading.Event().wait(0.1)
         raise TimeoutError("no code was drawn")
+
+    def inputs(self) -> dict[str, str]:
+        """The newest sealed snapshot and the published rules of the model, as a request names them."""
+        return {"snapshot_id": self.version["snapshot_id"], "rule_package_version_id": self.rules_id}
+
+    def stranger_key(self) -> str:
+        """The key of another maker's program."""
+        services = self.world.services
+        with services.database.begin() as connection:
+            other = access.add_tenant(connection, f"stranger {time.monotonic_ns()}")
+        return people.new_key(services, other, "stranger", "maker")
 
     def get(self, address: str, accept: str = "text/html", token: str = "") -> httpx.Response:
         """What anybody, or a partner with a token, gets from an address."""
@@ -103,7 +121,11 @@ def served(folder: Path) -> Iterator[Site]:
         patch.setenv("BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY=")
         port = free_port()
         url = f"http://127.0.0.1:{port}"
-        services = build(Settings(database_url=f"sqlite:///{folder / 'site.db'}", public_url=url))
+        services = build(
+            Settings(
+                database_url=f"sqlite:///{folder / 'site.db'}", public_url=url, webhook_allow=("127.0.0.1",)
+            )
+        )
         services.migrate()
         server = uvicorn.Server(uvicorn.Config(web_app(services), port=port, log_level="error"))
         thread = threading.Thread(target=server.run)
