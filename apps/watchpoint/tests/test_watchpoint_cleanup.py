@@ -220,6 +220,39 @@ async def test_finished_deliveries_go_after_ninety_days(
     assert [row["id"] for row in await rows(database, tables.notification_deliveries)] == [waiting]
 
 
+async def test_the_platforms_own_records_go_after_a_year_and_a_month(
+    work: Work, database: Database, now: datetime
+) -> None:
+    """WPT-047: runs with their changes, alerts, requests and sent mails; a run that goes on stays."""
+    for age in (399, 401):
+        at, name = now - timedelta(days=age), f"{age}"
+        run = {"task": "verification", "job_id": name, "worker_id": "w", "trigger": "manual"}
+        run |= {"is_dry_run": False, "is_forced": False, "report": {}, "started_at": at}
+        alert = {"name": "x", "severity": "critical", "subject": "s", "message": "m", "created_at": at}
+        request = {"task_type": "verification", "batch": "b", "requested_at": at}
+        mail = {"organization_id": "o", "kind": "digest", "message_id": "<m>", "sent_at": at}
+        async with database.transaction() as transaction:
+            for table, values in (
+                (tables.task_runs, {"id": age, "status": "success", **run}),
+                (tables.task_runs, {"id": age + 1000, "status": "braked", **run, "job_id": f"b{age}"}),
+                (
+                    tables.run_changes,
+                    {"run_id": age, "item": "i", "item_id": "1", "change": "c", "detail": {}},
+                ),
+                (tables.alerts, {"id": name, **alert}),
+                (tables.provider_jobs, {"subject": name, **request}),
+                (tables.sent_mails, {"dedupe_id": name, **mail}),
+            ):
+                await transaction.execute(insert(table).values(**values))
+
+    assert await cleanup.purge_notifications(work) == 4
+
+    assert {row["id"] for row in await rows(database, tables.task_runs)} == {399, 1399, 1401}
+    assert [row["run_id"] for row in await rows(database, tables.run_changes)] == [399]
+    for table in (tables.alerts, tables.provider_jobs, tables.sent_mails):
+        assert await count(database, table) == 1
+
+
 async def audit_rows(database: Database, number: int, at: datetime) -> list[dict[str, Any]]:
     made = [
         {
@@ -240,7 +273,7 @@ async def audit_rows(database: Database, number: int, at: datetime) -> list[dict
 async def test_audit_records_move_to_cold_storage_and_back(
     connected: Jobs, connected_work: Work, now: datetime
 ) -> None:
-    """WPT-048: the restored object equals the rows; its storage class is GLACIER; young rows stay."""
+    """WPT-048: the restored object equals the rows; its class is GLACIER; young rows stay; who restored is told."""
     platform = connected.platform
     made = await audit_rows(platform.database, 7, now - timedelta(days=800))
     [young] = await audit_rows(platform.database, 1, now - timedelta(days=730))
@@ -252,11 +285,18 @@ async def test_audit_records_move_to_cold_storage_and_back(
     listed = s3(connected).list_objects_v2(Bucket="watchpoint-archive")["Contents"]
     assert [entry["StorageClass"] for entry in listed] == ["GLACIER", "GLACIER"]
     for entry in listed:
-        await restore_audit_logs(again(connected_work), platform.objects, "watchpoint-archive", entry["Key"])
-    restored = [row for row in await rows(platform.database, tables.audit_logs) if row["id"] != young["id"]]
-    assert sorted(restored, key=lambda row: row["id"]) == made
-    repeated = again(connected_work)
-    assert await restore_audit_logs(repeated, platform.objects, "watchpoint-archive", listed[0]["Key"]) == 0
+        await restore(connected, connected_work, entry["Key"])
+    restored = await rows(platform.database, tables.audit_logs, action="watchpoint.created")
+    assert sorted((row for row in restored if row != young), key=lambda row: row["id"]) == made
+    told = await rows(platform.database, tables.audit_logs, action="audit.restored")
+    assert {row["actor"] for row in told} == {"ann"}
+    assert sorted(row["details"]["records"] for row in told) == [2, 5]
+    assert await restore(connected, connected_work, listed[0]["Key"]) == 0
+
+
+async def restore(jobs: Jobs, work: Work, key: str) -> int:
+    objects = jobs.platform.objects
+    return await restore_audit_logs(again(work), objects, "watchpoint-archive", key, by="ann")
 
 
 async def test_a_failed_upload_deletes_nothing(
@@ -294,8 +334,8 @@ async def test_a_crash_after_the_upload_uses_the_same_key_again(
     assert await archive_audit_logs(again(connected_work), platform.objects, "watchpoint-archive") == 4
 
     [entry] = s3(connected).list_objects_v2(Bucket="watchpoint-archive")["Contents"]
-    await restore_audit_logs(again(connected_work), platform.objects, "watchpoint-archive", entry["Key"])
-    restored = await rows(platform.database, tables.audit_logs)
+    await restore(connected, connected_work, entry["Key"])
+    restored = await rows(platform.database, tables.audit_logs, action="watchpoint.created")
     assert sorted(restored, key=lambda row: row["id"]) == made
 
 

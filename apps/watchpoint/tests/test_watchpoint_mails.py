@@ -271,3 +271,25 @@ async def test_an_alarm_comes_as_a_mail_though_no_worker_runs(mail: MailServer, 
     await server.wait_closed()
     assert await check_health(settings, url, state, NOW) == 1
     assert "health-page it does not answer" in mail.mails(to="ops@x.org")[-1].text
+
+
+async def test_a_digest_without_news_is_sent_unless_it_is_not_wanted(
+    posting: Jobs, mail: MailServer, now: datetime
+) -> None:
+    """WPT-023: `send_empty` of the preferences; with news both get theirs."""
+    database = posting.platform.database
+    quiet = {**BERLIN, "digest": {"schedule": "13:00", "send_empty": False}}
+    for name, preferences in (("all", BERLIN), ("news", quiet), ("busy", quiet)):
+        await organization(
+            database,
+            id=name,
+            notification_preferences=preferences,
+            next_digest_at=now - timedelta(minutes=40),
+        )
+    await notification(database, "busy", created_at=now - timedelta(hours=3))
+    await trigger_digests(Work(database, now, posting.publisher))
+
+    await post(posting, 3)
+
+    counts = {name: len(mail.mails(to=f"{name}@example.org")) for name in ("all", "news", "busy")}
+    assert counts == {"all": 1, "news": 0, "busy": 1}

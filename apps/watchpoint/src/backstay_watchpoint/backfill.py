@@ -10,7 +10,7 @@ from sqlalchemy import select
 from backstay import JobHandle
 from backstay_watchpoint.domain.catalogue import TaskSpec, reference_time
 from backstay_watchpoint.domain.fires import fires
-from backstay_watchpoint.domain.periods import lock_id
+from backstay_watchpoint.domain.periods import lock_id, period_end, period_start
 from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.store.runs import RunState, Trigger
 from backstay_watchpoint.store.tables import task_runs
@@ -45,6 +45,8 @@ async def missing_fires(jobs: Jobs, task: TaskSpec, start: datetime, end: dateti
                 select(task_runs.c.lock_id)
                 .where(task_runs.c.task == task.name)
                 .where(task_runs.c.status == RunState.SUCCESS)
+                .where(task_runs.c.reference_time >= period_start(start, task.period))
+                .where(task_runs.c.reference_time < period_end(last, task.period))
             )
         )
     return [fire for fire in due if lock_id(task.name, fire, task.period) not in done]

@@ -275,7 +275,7 @@ def approve(candidate_id: str, by: str = "command line", as_json: AsJson = False
 
 
 @main.command("restore-audit")
-def restore_audit(key: str, as_json: AsJson = False) -> None:
+def restore_audit(key: str, by: str = "command line", as_json: AsJson = False) -> None:
     """Bring archived audit records back from cold storage."""
     from backstay_watchpoint.domain.audit_archive import BadArchive
     from backstay_watchpoint.services.audit import restore_audit_logs
@@ -286,7 +286,8 @@ def restore_audit(key: str, as_json: AsJson = False) -> None:
         platform = jobs.platform
         work = Work(platform.database, platform.clock(), jobs.publisher)
         try:
-            return await restore_audit_logs(work, platform.objects, platform.settings.archive_bucket, key)
+            bucket = platform.settings.archive_bucket
+            return await restore_audit_logs(work, platform.objects, bucket, key, by=by)
         except (StorageError, BadArchive) as error:
             raise Refused(str(error)) from error
 

@@ -67,6 +67,12 @@ def next_digest(preferences: Mapping[str, Any], after: datetime) -> NextDigest:
     return NextDigest(first_after(schedule, zone, after), tuple(warnings))
 
 
+def sends_empty(preferences: Mapping[str, Any]) -> bool:
+    """Tell whether an organisation wants a digest also of a day on which nothing was told."""
+    digest = preferences.get("digest")
+    return not isinstance(digest, Mapping) or digest.get("send_empty", True) is not False
+
+
 def first_after(schedule: DigestSchedule, zone: ZoneInfo, after: datetime) -> datetime:
     """Return the schedule's first moment strictly after another one."""
     day = after.astimezone(zone).date() - timedelta(days=1)

@@ -9,6 +9,8 @@ ARCHIVED_WATCHPOINTS = timedelta(days=90)
 NOTIFICATIONS = timedelta(days=365)
 DELIVERIES = timedelta(days=90)
 AUDIT_LOGS = timedelta(days=730)
+OWN_RECORDS = timedelta(days=400)
+"""Runs, alerts, requests and sent mails: a year and a month, so that a year can be compared with the one before."""
 SECURITY_EVENTS = timedelta(days=7)
 
 DELETE_LIMIT = 50

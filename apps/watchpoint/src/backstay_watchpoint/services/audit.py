@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import uuid4
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, insert, select
 
 from backstay_watchpoint.domain import audit_archive
 from backstay_watchpoint.domain.brake import Candidates
@@ -28,8 +29,11 @@ async def archive_audit_logs(
     return work.items
 
 
-async def restore_audit_logs(work: Work, objects: Objects, bucket: str, key: str) -> int:
-    """Bring the records of an archived object back into the table; those that are there stay as they are."""
+async def restore_audit_logs(work: Work, objects: Objects, bucket: str, key: str, *, by: str) -> int:
+    """Bring the records of an archived object back into the table; those that are there stay as they are.
+
+    Who has done so is a record, too.
+    """
     rows = audit_archive.unpack(key, await objects.get_cold(bucket, key))
     async with work.transaction() as transaction:
         known = set(
@@ -41,6 +45,9 @@ async def restore_audit_logs(work: Work, objects: Objects, bucket: str, key: str
         if missing:
             await transaction.execute(insert_into(transaction, audit_logs).on_conflict_do_nothing(), missing)
             work.changed_all("audit record", [row["id"] for row in missing], "restored")
+            values = {"id": str(uuid4()), "actor": by, "action": "audit.restored", "created_at": work.now}
+            details = {"object": key, "records": len(missing)}
+            await transaction.execute(insert(audit_logs).values(**values, details=details))
     return work.items
 
 

@@ -11,14 +11,18 @@ from sqlalchemy import Column, ColumnElement, Table, delete, func, select, tuple
 from backstay_watchpoint.domain import retention
 from backstay_watchpoint.domain.brake import Candidates
 from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.store.runs import UNFINISHED
 from backstay_watchpoint.store.tables import (
+    alerts,
     idempotency_keys,
     invites,
     notification_deliveries,
     notifications,
     organizations,
+    provider_jobs,
     security_events,
     sent_mails,
+    task_runs,
     watchpoints,
 )
 
@@ -27,6 +31,13 @@ FINAL_DELIVERIES = ("sent", "failed", "bounced", "skipped")
 
 NO_FOREIGN_KEY = {organizations.name: (sent_mails.c.organization_id,)}
 """What belongs to a row without the database knowing."""
+
+OWN_RECORDS = {
+    sent_mails.c.sent_at: "mail record",
+    alerts.c.created_at: "alert",
+    provider_jobs.c.requested_at: "request",
+    task_runs.c.started_at: "run",
+}
 
 
 async def purge_soft_deleted_orgs(
@@ -75,6 +86,17 @@ async def purge_notifications(work: Work, *, keep: timedelta = retention.NOTIFIC
     await _delete_all(work, notifications, old, notifications.c.created_at, "notification")
     old = _is_finished_before(work.now - retention.DELIVERIES)
     await _delete_all(work, notification_deliveries, old, notification_deliveries.c.created_at, "delivery")
+    await purge_own_records(work)
+    return work.items
+
+
+async def purge_own_records(work: Work) -> int:
+    """Delete what the platform has written about itself long ago; a run goes with the list of what it changed."""
+    for age, item in OWN_RECORDS.items():
+        old = age < work.now - retention.OWN_RECORDS
+        if age.table is task_runs:
+            old &= task_runs.c.status.not_in(UNFINISHED)
+        await _delete_all(work, age.table, old, age, item)
     return work.items
 
 
@@ -183,5 +205,5 @@ async def _delete(
                 ids = [identity for (identity,) in found]
                 await transaction.execute(delete(column.table).where(column.in_(ids)))
             await transaction.execute(delete(table).where(tuple_(*key).in_(found)))
-            work.changed_all(item, ["/".join(parts) for parts in found], "deleted")
+            work.changed_all(item, ["/".join(map(str, parts)) for parts in found], "deleted")
     return len(found)

@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain import mails
+from backstay_watchpoint.domain.digests import sends_empty
 from backstay_watchpoint.domain.mails import MailText
 from backstay_watchpoint.domain.payloads import (
     AlertMessage,
@@ -139,13 +140,17 @@ async def _digest(
         .where(watchpoints.c.status == "active")
         .order_by(watchpoints.c.name)
     )
-    told = await transaction.execute(
-        select(notifications.c.created_at, notifications.c.payload)
-        .where(notifications.c.organization_id == message.organization_id)
-        .where(notifications.c.created_at > due - DAY)
-        .where(notifications.c.created_at <= due)
-        .order_by(notifications.c.created_at)
-    )
+    told = (
+        await transaction.execute(
+            select(notifications.c.created_at, notifications.c.payload)
+            .where(notifications.c.organization_id == message.organization_id)
+            .where(notifications.c.created_at > due - DAY)
+            .where(notifications.c.created_at <= due)
+            .order_by(notifications.c.created_at)
+        )
+    ).all()
+    if not told and not sends_empty(row.notification_preferences):
+        return None
     text = mails.digest_mail(
         row.name,
         due,

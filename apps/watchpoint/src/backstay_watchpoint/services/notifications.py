@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -12,10 +13,13 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain.payloads import NotificationKind, NotificationMessage
-from backstay_watchpoint.domain.quiet_hours import quiet_until, read_quiet_hours
+from backstay_watchpoint.domain.quiet_hours import BadQuietHours, quiet_until, read_quiet_hours
 from backstay_watchpoint.domain.retention import DEFERRED_BATCH
+from backstay_watchpoint.domain.zones import UnknownZone
 from backstay_watchpoint.services.work import OutgoingMessage, Publisher, QueueName, Work
 from backstay_watchpoint.store.tables import notification_deliveries, notifications, organizations
+
+log = logging.getLogger(__name__)
 
 
 async def notify(
@@ -29,13 +33,12 @@ async def notify(
 ) -> str:
     """Store a notification and send it, or defer it to the end of the organisation's quiet hours.
 
-    Returns the delivery's id. Raises BadQuietHours or UnknownZone for preferences that cannot be read.
+    Returns the delivery's id. Quiet hours that cannot be read keep nothing back.
     """
     preferences = await transaction.scalar(
         select(organizations.c.notification_preferences).where(organizations.c.id == organization_id)
     )
-    quiet = read_quiet_hours(preferences or {})
-    until = None if quiet is None else quiet_until(quiet, now)
+    until = _quiet_until(organization_id, preferences or {}, now)
     notification_id, delivery_id = str(uuid4()), str(uuid4())
     row = {"organization_id": organization_id, "watchpoint_id": watchpoint_id, "payload": dict(payload)}
     await transaction.execute(insert(notifications).values(id=notification_id, created_at=now, **row))
@@ -49,6 +52,15 @@ async def notify(
         message = _message(organization_id, delivery_id, notification_id, payload)
         await publisher.publish(transaction, [message])
     return delivery_id
+
+
+def _quiet_until(organization_id: str, preferences: Mapping[str, Any], now: datetime) -> datetime | None:
+    try:
+        quiet = read_quiet_hours(preferences)
+    except (BadQuietHours, UnknownZone) as error:
+        log.warning("quiet hours of %s cannot be read: %s", organization_id, error)
+        return None
+    return None if quiet is None else quiet_until(quiet, now)
 
 
 async def requeue_deferred_notifications(work: Work, *, limit: int = DEFERRED_BATCH) -> int:

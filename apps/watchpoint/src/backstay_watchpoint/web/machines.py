@@ -1,4 +1,4 @@
-"""What machines call: EventBridge's events, the provider's callbacks, health and metrics."""
+"""What machines call: EventBridge's events, evaluations, the provider's callbacks, health and metrics."""
 
 import contextlib
 import secrets
@@ -17,16 +17,20 @@ from backstay_watchpoint.handlers.waiting import RESULTS_SIGNAL, WAITING_KINDS
 from backstay_watchpoint.health_report import read_health
 from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.services.callbacks import NotKnownYet, job_ended
+from backstay_watchpoint.services.security import SecurityEvent, note_attempt
 from backstay_watchpoint.store.runs import Trigger
 from backstay_watchpoint.store.tables import alerts, billing_drifts, task_runs
+from backstay_watchpoint.web.access import check_token
+from backstay_watchpoint.web.evaluations import add_evaluation_route
 from backstay_watchpoint.web.events import EventPayload
 
 
 def machine_router(jobs: Jobs) -> APIRouter:
-    """Build the routes; events need the token, callbacks the secret in their address."""
+    """Build the routes; events and evaluations need the token, callbacks the secret in their address."""
     router = APIRouter(route_class=StrictRoute, tags=["machines"])
     _event_route(router, jobs)
     _callback_route(router, jobs)
+    add_evaluation_route(router, jobs)
 
     @router.get("/health")
     async def health() -> Response:
@@ -50,8 +54,7 @@ def _event_route(router: APIRouter, jobs: Jobs) -> None:
         body: EventPayload, authorization: Annotated[str | None, Header()] = None
     ) -> dict[str, str]:
         """Ask for a run as EventBridge would."""
-        if not _is_token(authorization, jobs.platform.settings.events_token):
-            raise Problem(401, "unauthorized", "Send the events token as Authorization: Bearer.")
+        await check_token(jobs.platform, authorization)
         try:
             task = jobs.platform.task_named(body.task)
         except UnknownTask as error:
@@ -77,6 +80,7 @@ def _callback_route(router: APIRouter, jobs: Jobs) -> None:
         """Learn that a job has ended; the provider is asked itself, the body is only a hint."""
         expected = platform.settings.callback_secret
         if not expected or not secrets.compare_digest(secret.encode(), expected.encode()):
+            await note_attempt(platform.database, SecurityEvent.WRONG_CALLBACK, platform.clock())
             raise Problem(404, "not_found", "There is nothing here.")
         external_id = str(body.get("id", ""))
         state = await platform.provider.status(external_id)
@@ -129,7 +133,3 @@ async def _metrics(jobs: Jobs) -> str:
     lines += ["# TYPE watchpoint_alerts counter"]
     lines += [f'watchpoint_alerts{{name="{row[0]}"}} {row[1]}' for row in by_alert]
     return "\n".join(lines) + "\n"
-
-
-def _is_token(authorization: str | None, token: str) -> bool:
-    return bool(token) and secrets.compare_digest((authorization or "").encode(), f"Bearer {token}".encode())

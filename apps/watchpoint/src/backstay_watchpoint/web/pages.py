@@ -32,6 +32,7 @@ from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.services import calibration
 from backstay_watchpoint.services.audit import restore_audit_logs
 from backstay_watchpoint.services.outside import StorageError
+from backstay_watchpoint.services.security import SecurityEvent, note_attempt
 from backstay_watchpoint.services.work import Work
 from backstay_watchpoint.web import board
 from backstay_watchpoint.web.task_pages import add_task_pages
@@ -92,6 +93,7 @@ def install_pages(app: FastAPI, jobs: Jobs) -> None:
         known = stored if name == settings.ops_user else None
         if await checker.match(password, known):
             return roles.actor(name, ["operator"])
+        await note_attempt(jobs.platform.database, SecurityEvent.LOGIN_FAILED, jobs.platform.clock())
         return None
 
     pages.install(app)
@@ -212,7 +214,8 @@ def _decision_routes(web: APIRouter, pages: Pages, jobs: Jobs, operator: Any) ->
         key = str(form.get("key", ""))
         work = Work(platform.database, platform.clock(), jobs.publisher)
         try:
-            count = await restore_audit_logs(work, platform.objects, platform.settings.archive_bucket, key)
+            bucket = platform.settings.archive_bucket
+            count = await restore_audit_logs(work, platform.objects, bucket, key, by=actor.name)
         except (StorageError, BadArchive) as error:
             return pages.redirect(request, "/ops/retention", flash=f"Not restored: {error}", tone="bad")
         return pages.redirect(request, "/ops/retention", flash=f"{count} records restored.", tone="good")
