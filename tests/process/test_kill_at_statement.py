@@ -65,6 +65,36 @@ def test_a_job_whose_worker_is_killed_at_any_statement_is_done_exactly_once(url:
     assert runs == [(KILLED, 2), (KILLED, 4), (0, 6)]
 
 
+ENDS = {
+    "complete": ["completed", "0"],
+    "fail": ["dead", "1", "failed"],
+    "retry": ["completed", "0", "failed"],
+    "snooze": ["completed", "0", "snoozed"],
+}
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("ending", ENDS)
+def test_a_transaction_that_ends_its_job_in_any_way_is_killed_at_each_statement(
+    tmp_path: Path, ending: str
+) -> None:
+    """On SQLite; the cut matrix does so on PostgreSQL, with every driver."""
+    done = subprocess.run(
+        [sys.executable, PROGRAM, ending, f"sqlite:///{tmp_path}/bookings.db"],
+        capture_output=True,
+        text=True,
+        timeout=590,
+        check=True,
+    )
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert [code for code, *_ in runs] == [KILLED] * (len(runs) - 1) + [0]
+    assert [left for _, left, *_ in runs] == [2] * len(runs)
+    assert [end for _, _, *end in runs] == [ENDS[ending]] * len(runs)
+    assert len(runs) > 6
+
+
 def test_statements_are_only_counted_without_a_number() -> None:
     with kill_at_statement(None, matching="VALUES") as statements:
         connection = sqlite3.connect(":memory:")
