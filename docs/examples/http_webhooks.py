@@ -29,10 +29,10 @@ class Receiver(BaseHTTPRequestHandler):
 server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
 app = Backstay()
 # `allow` opens one private address: this example's receiver. Everything else inside of our network stays closed.
-webhooks = WebhookJobs(app, allow=[f"127.0.0.1:{server.server_port}"])
+WebhookJobs(app, allow=[f"127.0.0.1:{server.server_port}"])
 
 
-@app.job(on_dead=webhooks.announce)
+@app.job
 async def charge(card: str) -> None:
     raise Hopeless("the card was stolen")
 

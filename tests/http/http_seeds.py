@@ -8,7 +8,6 @@ from uuid import UUID
 
 from http_world import World
 
-from backstay.http.webhooks import store_test
 from backstay.options import JobOptions
 from backstay.records import DeadLetterFilter, Webhook
 from backstay.testing.contract.support import new_worker
@@ -84,7 +83,7 @@ class Seeds:
                 webhook = await self._webhook()
                 return {
                     "webhook_id": str(webhook.id),
-                    "job_id": str(await store_test(self.world.app, webhook)),
+                    "job_id": str(await self.world.app.webhooks.test(webhook.id)),
                 }
             case "worker":
                 name = f"worker-{next(self.numbers)}"

@@ -9,20 +9,20 @@ import hmac
 import itertools
 import json
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 from http_receiver import Receiver, receiving
 from http_world import SECRET, TENANT, World, client_of
+from typer.testing import CliRunner
 
-from backstay import Backstay, Hopeless, State
+from backstay import Backstay, Hopeless
+from backstay.cli.commands import backstay
 from backstay.errors import InvalidSettings
 from backstay.http import ApiKeyAccess, WebhookJobs, api
-from backstay.http.webhooks import ANNOUNCE, DELIVER
-from backstay.model.reactions import JobEnded
+from backstay.model.webhooks import DELIVER
 from backstay.options import JobOptions
 from backstay.testing import PrivatePostgres
 
@@ -55,10 +55,10 @@ async def told(request: pytest.FixtureRequest, tmp_path: Path, receiver: Receive
 
 
 def announcing(url: str, *, allow: list[str]) -> Backstay:
-    app = Backstay(url, emit=lambda event, **facts: None)
-    webhooks = WebhookJobs(app, allow=allow)
+    app = Backstay(url, emit=lambda event, **facts: None, settings={"tick": "100ms"})
+    WebhookJobs(app, allow=allow)
 
-    @app.job(on_dead=webhooks.announce, on_completed=webhooks.announce)
+    @app.job
     async def charge(card: str, *, works: bool = False) -> str:
         if not works:
             raise Hopeless(f"the card {card} was refused")
@@ -81,19 +81,26 @@ async def charged(world: World, *, works: bool = False) -> None:
 
 
 async def settled(world: World) -> None:
-    """Run until every job has ended, also those that are tried again."""
+    """Run until every job has ended, also those that are tried again, and webhooks were told of all ends."""
     worker = world.app.worker(concurrency=5)
     task = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(60):
-            while any(
-                count.state in ("available", "running", "scheduled")
-                for count in await world.app.jobs.counts()
-            ):
+            while await waits(world.app) or await is_untold(world.app) or await waits(world.app):
                 await asyncio.sleep(0.02)
     finally:
         worker.stop()
         await task
+
+
+async def waits(app: Backstay) -> bool:
+    return any(count.state in ("available", "running", "scheduled") for count in await app.jobs.counts())
+
+
+async def is_untold(app: Backstay) -> bool:
+    look = await app._enqueuer.stores.service.outbox.look()
+    has_webhooks = any(webhook.is_enabled for webhook in await app.webhooks.all())
+    return has_webhooks and (look.has_new or look.told < look.last)
 
 
 def standard_signature(secret: str, headers: dict[str, str], body: bytes) -> str:
@@ -235,14 +242,14 @@ async def test_secrets_are_shown_once(quick_world: World) -> None:
         assert secret not in (await quick_world.admin.get(path)).text
 
 
-OURS = {"kind": ANNOUNCE, "args": {"ended": {}}}
+OURS = {"kind": DELIVER, "args": {"webhook_id": "", "message": "", "body": ""}}
 
 
 @pytest.mark.parametrize(
     ("path", "body"),
     [
         ("/jobs", OURS),
-        ("/jobs", {"kind": DELIVER, "args": {}}),
+        ("/jobs", {"kind": "backstay.alerts.tell", "args": {}}),
         ("/jobs/bulk", {"jobs": [OURS]}),
         ("/flows", {"name": "f", "jobs": [{"name": "one", **OURS}]}),
         ("/schedules", {"name": "s", "every": "1h", **OURS}),
@@ -255,33 +262,16 @@ async def test_nobody_enqueues_what_speaks_for_backstay(told: World, path: str, 
     assert await told.app.jobs.counts() == []
 
 
-async def test_a_job_that_speaks_of_another_tenant_sends_nothing(told: World, receiver: Receiver) -> None:
-    globex = told.app.acting_as("globex", tenant="globex", rights={"webhooks.*"})
-    made = await globex.webhooks.create("pager", receiver.address)
-    forged = JobEnded(
-        job_id=uuid4(),
-        kind="charge",
-        queue="default",
-        tenant="globex",
-        state=State.DEAD,
-        reason=None,
-        error=None,
-        attempt=1,
-        run=1,
-        epoch=1,
-        ended_at=datetime.now(UTC),
-    )
-    delivery = {"webhook_id": str(made.webhook.id), "message": "msg_1", "body": "{}"}
-    acme = JobOptions(tenant=TENANT)
-    await told.app.jobs.enqueue_by_name(ANNOUNCE, {"ended": forged}, acme)
-    await told.app.jobs.enqueue_by_name(DELIVER, delivery, acme)
+async def test_a_delivery_of_another_tenant_sends_nothing(told: World, receiver: Receiver) -> None:
+    made = await told.app.webhooks.create("pager", receiver.address, tenant="globex")
+    forged = {"webhook_id": str(made.webhook.id), "message": "msg_1", "body": "{}"}
+    await told.app.jobs.enqueue_by_name(DELIVER, forged, JobOptions(tenant=TENANT))
 
     await settled(told)
 
-    letters = await told.app.dead_letters.open()
+    [letter] = await told.app.dead_letters.open()
     assert receiver.received == []
-    assert sorted(letter.kind for letter in letters) == [ANNOUNCE, DELIVER]
-    assert all("another tenant" in str(letter.error) for letter in letters)
+    assert "another tenant" in str(letter.error)
 
 
 async def test_a_delivery_is_not_run_again_with_another_body(told: World, receiver: Receiver) -> None:
@@ -293,3 +283,62 @@ async def test_a_delivery_is_not_run_again_with_another_body(told: World, receiv
     refused = await told.admin.post(f"/jobs/{sent}/clone", json=forged)
 
     assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
+
+
+async def test_every_kind_is_heard_whoever_ends_it(told: World, receiver: Receiver) -> None:
+    """Also what an operator cancels, which no worker ever runs."""
+    await subscribed(told, receiver, events=["job.dead", "job.cancelled"])
+    later = {"kind": "charge", "args": {"card": SECRET}, "delay": "1h"}
+    waiting = (await told.admin.post("/jobs", json=later)).json()["id"]
+    await charged(told)
+    await told.admin.post(f"/jobs/{waiting}/cancel", json={"reason": "not needed"})
+    await settled(told)
+
+    assert sorted(json.loads(body)["type"] for _, body in receiver.received) == ["job.cancelled", "job.dead"]
+    [cancelled] = [json.loads(body) for _, body in receiver.received if b"job.cancelled" in body]
+    assert cancelled["data"]["job_id"] == waiting
+
+
+async def test_what_ended_before_a_webhook_is_not_told(told: World, receiver: Receiver) -> None:
+    stream = told.app._enqueuer.stores.service.outbox
+    await stream.listen_always("all")
+    await charged(told)
+    await settled(told)
+    await subscribed(told, receiver)
+    await charged(told)
+    await settled(told)
+
+    assert len(receiver.received) == 1
+
+
+async def test_who_sends_a_test_or_a_message_again_is_written_down(told: World, receiver: Receiver) -> None:
+    made = await subscribed(told, receiver)
+    path = f"/webhooks/{made['webhook']['id']}"
+    sent = (await told.admin.post(f"{path}/test")).json()["job_id"]
+    await told.admin.post(f"{path}/deliveries/{sent}/redeliver")
+    await settled(told)
+
+    trail = (await told.admin.get("/audit")).json()["items"]
+    actions = {line["action"]: line["actor"] for line in trail}
+    assert actions["webhook.tested"] == actions["webhook.redelivered"] == actions["webhook.created"]
+    assert (await told.app.jobs.get(UUID(sent))).created_by == actions["webhook.tested"]
+
+
+async def test_the_command_line_sends_and_shows_deliveries(told: World, receiver: Receiver) -> None:
+    webhook = str((await told.app.webhooks.create("pager", receiver.address)).webhook.id)
+
+    async def run(*words: str) -> Any:
+        done = await asyncio.to_thread(
+            CliRunner().invoke, backstay, ["--json", "--url", told.app.url, "webhooks", *words]
+        )
+        assert done.exit_code == 0, done.output
+        return json.loads(done.output)
+
+    first = (await run("test", webhook))["job_id"]
+    again = (await run("redeliver", webhook, first))["job_id"]
+    await settled(told)
+
+    shown = (await run("deliveries", webhook))["deliveries"]
+    assert [one["id"] for one in shown] == [again, first]
+    assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
+    assert len(receiver.received) == 2

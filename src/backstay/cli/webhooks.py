@@ -15,6 +15,7 @@ from backstay.cli.session import Session
 from backstay.errors import NotFound
 
 if TYPE_CHECKING:
+    from backstay.model.job import Job
     from backstay.model.webhooks import CreatedWebhook, Webhook
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What it is called.", show_default=False)]
@@ -22,6 +23,7 @@ UrlArgument = Annotated[
     str, typer.Argument(metavar="ADDRESS", help="Where to send: https://…", show_default=False)
 ]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The webhook's id.", show_default=False)]
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The delivery's job.", show_default=False)]
 EventOption = Annotated[
     list[str] | None,
     typer.Option("--event", metavar="EVENT", help="job.dead (default), job.completed, … May be repeated."),
@@ -101,6 +103,38 @@ def remove(session: Session, webhook: IdArgument, by: ByOption = None) -> None:
     session.tell(f"webhook {webhook}: removed", webhook=webhook)
 
 
+@webhooks.command("test")
+@command
+def send_test(session: Session, webhook: IdArgument, by: ByOption = None) -> None:
+    """Send a message of the type webhook.test."""
+    job = session.run(lambda app: app.webhooks.test(_id(webhook), by=actor(by)))
+    session.tell(f"job {job} sends a test", job_id=job)
+
+
+@webhooks.command()
+@command
+def deliveries(session: Session, webhook: IdArgument) -> None:
+    """Show what was sent to a webhook, or is to be, newest first."""
+    found = session.run(lambda app: app.webhooks.deliveries(_id(webhook)))
+
+    def view() -> None:
+        if not found:
+            printing.line("Nothing was sent yet.", style="dim")
+        else:
+            headings = ("job", "message", "state", "attempt", "stored")
+            printing.table(headings, [_delivery(one) for one in found])
+
+    session.show({"deliveries": found}, view)
+
+
+@webhooks.command()
+@command
+def redeliver(session: Session, webhook: IdArgument, job: JobArgument, by: ByOption = None) -> None:
+    """Send the message of a delivery again, under the same id."""
+    new = session.run(lambda app: app.webhooks.redeliver(_id(webhook), _id(job), by=actor(by)))
+    session.tell(f"job {new} sends the message again", job_id=new)
+
+
 def _show_secret(session: Session, made: CreatedWebhook) -> None:
     def view() -> None:
         printing.fields([("webhook", str(made.webhook.id)), ("secret", made.secret)])
@@ -121,3 +155,8 @@ def _row(one: Webhook) -> tuple[printing.Cell, ...]:
     kinds = "all" if one.kinds is None else ", ".join(one.kinds)
     state = "on" if one.is_enabled else "off"
     return (str(one.id), one.name, tenant, one.url, ", ".join(one.events), kinds, state)
+
+
+def _delivery(job: Job) -> tuple[printing.Cell, ...]:
+    message = str(job.args.get("message", ""))
+    return (str(job.id), message, job.state.value, job.attempt, printing.ago(job.created_at))

@@ -155,7 +155,7 @@ def _build_client(
         api_keys=ApiKeys(enqueuer),
         api_requests=ApiRequests(enqueuer, jobs._secret),
         health=Health(enqueuer, Metrics(enqueuer)),
-        webhooks=Webhooks(enqueuer),
+        webhooks=Webhooks(enqueuer, jobs),
         alerts=alerts,
         audit_chain=AuditChain(enqueuer),
         metrics=Metrics(enqueuer),

@@ -8,11 +8,25 @@ from uuid import UUID
 
 from backstay.client.arguments import who
 from backstay.client.enqueue.enqueuer import Enqueuer
+from backstay.client.jobs import Jobs
 from backstay.errors import InvalidSettings, NotFound
 from backstay.handlers import codec
+from backstay.model.job import Job, JobId
+from backstay.model.records import JobFilter
 from backstay.model.rights import EVERYTHING
 from backstay.model.text.durations import Duration, duration
-from backstay.model.webhooks import EVENTS, FORMS, CreatedWebhook, Webhook
+from backstay.model.webhooks import (
+    DELIVER,
+    EVENTS,
+    FORMS,
+    QUEUE,
+    TEST,
+    CreatedWebhook,
+    Webhook,
+    delivery_of,
+    written,
+)
+from backstay.wakeups.contract import OPERATIONS, queue_hint
 
 MOST_LISTED = 1000
 SECRET_BYTES = 32
@@ -24,6 +38,7 @@ class Webhooks:
     """The webhooks of one application, from one event loop."""
 
     _enqueuer: Enqueuer
+    _jobs: Jobs
 
     async def create(
         self,
@@ -38,8 +53,9 @@ class Webhooks:
     ) -> CreatedWebhook:
         """Tell somebody of ends from now on; the secret that deliveries are signed with is told now.
 
-        `events` are some of `job.completed`, `job.dead`, `job.cancelled` and `job.resolved`; `form` is `standard`
-        (Standard Webhooks) or `sha256` (the header `X-Signature-256`). The tenant `"*"` hears of all tenants.
+        Every end of the tenant's jobs counts, or of the `kinds`, however it comes about. `events` are some of
+        `job.completed`, `job.dead`, `job.cancelled` and `job.resolved`; `form` is `standard` (Standard Webhooks) or
+        `sha256` (the header `X-Signature-256`). The tenant `"*"` hears of all tenants.
         """
         if form not in FORMS:
             raise InvalidSettings(f"the form cannot be {form!r}: it is one of {', '.join(FORMS)}")
@@ -55,6 +71,7 @@ class Webhooks:
             secret=secret,
             actor=who(by),
         )
+        self._enqueuer.wakeups.send(OPERATIONS)
         return CreatedWebhook(await self.get(webhook_id), secret)
 
     async def get(self, webhook_id: UUID) -> Webhook:
@@ -65,11 +82,6 @@ class Webhooks:
         """Webhooks by name."""
         most = min(max(limit, 1), MOST_LISTED)
         return await self._enqueuer.stores.service.webhooks.all(tenant=tenant, limit=most)
-
-    async def listening(self, event: str, *, kind: str, tenant: str) -> list[Webhook]:
-        """The webhooks that receive an event."""
-        found = await self._enqueuer.stores.service.webhooks.listening(tenant)
-        return [webhook for webhook in found if webhook.hears(event, kind)]
 
     async def change(
         self,
@@ -90,6 +102,7 @@ class Webhooks:
             is_enabled=is_enabled,
             actor=who(by),
         )
+        self._enqueuer.wakeups.send(OPERATIONS)
         return await self.get(webhook_id)
 
     async def rotate(
@@ -106,6 +119,36 @@ class Webhooks:
         """Tell it nothing any more; False when it was gone already."""
         webhook = await self.get(webhook_id)
         return await self._enqueuer.stores.service.webhooks.remove(webhook, actor=who(by))
+
+    async def test(self, webhook_id: UUID, *, by: str = "client") -> JobId:
+        """Store a delivery that only shows whether the webhook can be reached; returns the id of its job."""
+        webhook, actor = await self.get(webhook_id), who(by)
+        now = (await self._enqueuer.stores.insights.engine()).now
+        message = f"msg_{webhook.id.hex}_test_{int(now.timestamp() * 1000)}"
+        body = written(TEST, now, {"webhook": str(webhook.id)})
+        return await self._send(webhook, message, body, actor=actor, action="webhook.tested")
+
+    async def redeliver(self, webhook_id: UUID, delivery: UUID, *, by: str = "client") -> JobId:
+        """Send the message of a delivery again, under the same id; returns the id of the new job."""
+        webhook, actor = await self.get(webhook_id), who(by)
+        job = await self._enqueuer.stores.jobs.get(JobId(delivery))
+        if job is None or job.kind != DELIVER or job.args.get("webhook_id") != str(webhook.id):
+            raise NotFound("delivery", delivery)
+        message, body = job.args["message"], job.args["body"]
+        return await self._send(webhook, message, body, actor=actor, action="webhook.redelivered")
+
+    async def deliveries(self, webhook_id: UUID, *, limit: int = 50) -> list[Job]:
+        """What was sent to a webhook, or is to be, newest first."""
+        webhook = await self.get(webhook_id)
+        return (await self._jobs.search(JobFilter(kind=DELIVER, tag=webhook.tag), limit=limit)).jobs
+
+    async def _send(self, webhook: Webhook, message: str, body: str, *, actor: str, action: str) -> JobId:
+        job_id = self._enqueuer.env.new_id()
+        again = delivery_of(webhook, JobId(job_id), message, body, by=actor, is_again=True)
+        await self._enqueuer.stores.enqueuing.enqueue([again])
+        await self._enqueuer.stores.service.webhooks.note(webhook, action, actor=actor, message=message)
+        self._enqueuer.wakeups.send(queue_hint(QUEUE))
+        return again.id
 
     async def signing_secrets(self, webhook_id: UUID) -> Sequence[str]:
         """What deliveries are signed with now, the newest first; for what delivers."""

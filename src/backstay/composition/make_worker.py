@@ -31,6 +31,7 @@ from backstay.maintenance.promoter import Promoter
 from backstay.maintenance.releaser import Releaser
 from backstay.maintenance.rescuer import Rescuer
 from backstay.maintenance.scheduler import Scheduler
+from backstay.maintenance.webhook_teller import WebhookTeller
 from backstay.model.events import Emit
 from backstay.model.limits.declared import PairLimits
 from backstay.model.limits.fairness import Fair
@@ -331,6 +332,7 @@ def _duties(
         figures,
         Operator(stores, connections.wakeups, emit=emit, env=env),
         AuditChainer(stores.service.audit_chain),
+        WebhookTeller(stores, connections.wakeups, emit=emit, env=env),
         worker_id=lambda: worker.id,
         vitals=worker.vitals,
         on_given_up=lambda: worker._replace_identity(stores.workers),

@@ -17,6 +17,7 @@ from backstay.maintenance.promoter import Promoter
 from backstay.maintenance.releaser import Releaser
 from backstay.maintenance.rescuer import OVERRUN, Rescuer
 from backstay.maintenance.scheduler import Scheduler
+from backstay.maintenance.webhook_teller import WebhookTeller
 from backstay.model.events import Emit
 from backstay.model.records import MaintenanceLook, Override, Tick, TickInfo, Vitals
 from backstay.runtime.env import Env
@@ -47,6 +48,7 @@ class Maintenance:
         figures: FigureWriter,
         operator: Operator,
         chainer: AuditChainer,
+        teller: WebhookTeller,
         *,
         worker_id: Callable[[], str],
         vitals: Callable[[], Vitals],
@@ -61,7 +63,8 @@ class Maintenance:
         self._workers, self._upkeep, self._promoter, self._scheduler = workers, upkeep, promoter, scheduler
         self._rescuer, self._archiver, self._chainer = rescuer, archiver, chainer
         self._releaser, self._dependents_sweeper = releaser, dependents_sweeper
-        self._neighbours, self._figures, self._operator = neighbours, figures, operator
+        self._neighbours, self._figures = neighbours, figures
+        self._operator, self._teller = operator, teller
         self._worker_id, self._vitals, self._on_given_up = worker_id, vitals, on_given_up
         self._on_overrides, self._on_tick_info = on_overrides, on_tick_info
         self._on_routes, self._settings, self._emit, self._env = on_routes, settings, emit, env
@@ -183,6 +186,10 @@ class Maintenance:
             await self._chainer.run()
         if look.has_operations:
             self._operator.begin()
+        if look.has_webhooks:
+            self._teller.begin()
+        else:
+            self._teller.stop()
         if look.has_misfits:
             await self._promoter.tend_misfits()
         if look.has_paused:
@@ -199,3 +206,4 @@ class Maintenance:
             task.cancel()
         self._leading = []
         self._operator.stop()
+        self._teller.stop()

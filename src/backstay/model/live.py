@@ -70,11 +70,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class OutboxLook:
-    """How far positions were given, up to which one changes were removed, and whether changes have none yet."""
+    """How far positions were given, and whether changes have none yet.
+
+    Changes were removed up to the position `forgotten`; webhooks were told of those up to `told`.
+    """
 
     last: int
     forgotten: int
     has_new: bool
+    told: int = 0
 
     def has_all_after(self, position: int) -> bool:
         """Return True if every change after a position is still kept."""

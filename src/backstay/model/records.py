@@ -105,6 +105,8 @@ class MaintenanceLook:
     """Whether jobs are held because their arguments did not fit a worker's code."""
     has_operations: bool = False
     """Whether an action on many jobs is under way."""
+    has_webhooks: bool = False
+    """Whether somebody is to be told of ends."""
     has_unchained: bool = False
     """Whether the audit trail has lines that no chain has."""
     token_in: timedelta | None = None
@@ -271,6 +273,8 @@ class DeadLetterGroup:
     job_id: JobId
     last_closed_at: datetime | None = None
     """When somebody last decided about a letter of this cause; None if nobody ever has."""
+    is_capped: bool = False
+    """True if there are more letters than were counted."""
 
     @property
     def is_regressed(self) -> bool:

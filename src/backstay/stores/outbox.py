@@ -12,6 +12,7 @@ from backstay.stores import rows
 from backstay.stores.database.interface import Lane, Row
 
 MOST_NUMBERED = 5000
+KEEP_UNTOLD = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class OutboxStore:
 
     async def look(self) -> OutboxLook:
         row = (await self.lane.fetch("outbox/look"))[0]
-        return OutboxLook(row["last"], row["forgotten"], bool(row["has_new"]))
+        return OutboxLook(row["last"], row["forgotten"], bool(row["has_new"]), row["told"])
 
     async def number(self, *, limit: int = MOST_NUMBERED) -> int:
         async with self.lane.transaction() as connection:
@@ -64,11 +65,17 @@ class OutboxStore:
     async def after(self, position: int, *, limit: int) -> list[Change]:
         return [_change(row) for row in await self.lane.fetch("outbox/after", position=position, limit=limit)]
 
+    async def untold(self, *, limit: int) -> list[Change]:
+        return [_change(row) for row in await self.lane.fetch("outbox/untold", limit=limit)]
+
+    async def note_told(self, position: int) -> None:
+        await self.lane.fetch("outbox/note_told", position=position)
+
     async def forget(self, *, keep: timedelta) -> None:
         async with self.lane.transaction() as connection:
             await connection.fetch("outbox/forget_listeners")
             await connection.fetch("outbox/lock_head")
-            old = (await connection.fetch("outbox/old", keep=keep))[0]["position"]
+            old = (await connection.fetch("outbox/old", keep=keep, keep_untold=KEEP_UNTOLD))[0]["position"]
             if old is not None:
                 await connection.fetch("outbox/forget", position=old)
                 await connection.fetch("outbox/note_forgotten", position=old)

@@ -204,6 +204,7 @@ def letter_group(row: Row) -> DeadLetterGroup:
         last_died_at=moment(row["last_died_at"]),
         job_id=job_id(row["job_id"]),
         last_closed_at=maybe_moment(row["last_closed_at"]),
+        is_capped=bool(row["is_capped"]),
     )
 
 
@@ -344,6 +345,7 @@ def look(row: Row) -> MaintenanceLook:
         has_reports=bool(row["has_reports"]),
         has_misfits=bool(row["has_misfits"]),
         has_operations=bool(row["has_operations"]),
+        has_webhooks=bool(row["has_webhooks"]),
         has_unchained=bool(row["has_unchained"]),
         token_in=None if token is None else max(token - now, timedelta(0)),
         silence=timedelta(0) if quietest is None else now - quietest,

@@ -9,11 +9,13 @@ from uuid import UUID
 
 import msgspec
 
-from backstay.model.webhooks import Webhook
+from backstay.model.webhooks import Webhook, topics_of
 from backstay.stores import audit, rows
 from backstay.stores.database.interface import Connection, Lane, Row
 
 ALL_TENANTS = "*"
+LEFT = timedelta(minutes=10)
+"""So long changes are still written for those who listen beside a webhook that is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class WebhookStore:
                 secret=secret,
                 by=actor,
             )
+            await _listen(connection)
             await _record(connection, "webhook.created", webhook_id, tenant, actor, name=name)
 
     async def get(self, webhook_id: UUID) -> tuple[Webhook, tuple[str, ...]] | None:
@@ -56,6 +59,10 @@ class WebhookStore:
 
     async def all(self, *, tenant: str | None, limit: int) -> list[Webhook]:
         return [_webhook(row) for row in await self.lane.fetch("webhooks/all", tenant=tenant, limit=limit)]
+
+    async def note(self, webhook: Webhook, action: str, *, actor: str, message: str) -> None:
+        async with self.lane.transaction() as connection:
+            await _record(connection, action, webhook.id, webhook.tenant, actor, message=message)
 
     async def listening(self, tenant: str) -> list[Webhook]:
         return [_webhook(row) for row in await self.lane.fetch("webhooks/listening", tenant=tenant)]
@@ -79,6 +86,7 @@ class WebhookStore:
                 events=None if events is None else _json(events),
                 is_enabled=is_enabled,
             )
+            await _listen(connection)
             changed = {
                 "name": name,
                 "events": events,
@@ -97,10 +105,23 @@ class WebhookStore:
         async with self.lane.transaction() as connection:
             removed = bool(await connection.fetch("webhooks/remove", id=webhook.id))
             if removed:
+                await _listen(connection)
                 await _record(
                     connection, "webhook.removed", webhook.id, webhook.tenant, actor, name=webhook.name
                 )
             return removed
+
+
+async def _listen(connection: Connection) -> None:
+    """Have the ends written down that some webhook hears of, and no others."""
+    enabled = await connection.fetch("webhooks/enabled")
+    topics = topics_of((row["tenant"], rows.document(row["kinds"])) for row in enabled)
+    for topic in sorted(topics):
+        await connection.fetch("outbox/listen_always", topic=topic)
+    # No topic is empty, and without any topic at all there would be no statement.
+    await connection.fetch_each(
+        "webhooks/rest", [{"topic": topic} for topic in sorted({"", *topics})], length=LEFT
+    )
 
 
 async def _record(

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from backstay.client.acting.scope import Scope
 from backstay.errors import NotFound
+from backstay.model.job import Job, JobId
 from backstay.model.text.durations import Duration
 from backstay.model.webhooks import CreatedWebhook, Webhook
 
@@ -67,9 +68,20 @@ class ActingWebhooks:
         webhook = await self._own(webhook_id, "webhooks.remove")
         return await self.scope.app.webhooks.remove(webhook.id, by=self.scope.actor)
 
-    async def need_to_send(self, webhook_id: UUID) -> Webhook:
-        """The webhook, if the actor may have it sent something; raises NotFound or Forbidden."""
-        return await self._own(webhook_id, "webhooks.send")
+    async def test(self, webhook_id: UUID) -> JobId:
+        """Send a message that only shows whether the webhook can be reached."""
+        webhook = await self._own(webhook_id, "webhooks.send")
+        return await self.scope.app.webhooks.test(webhook.id, by=self.scope.actor)
+
+    async def deliveries(self, webhook_id: UUID, *, limit: int = 50) -> list[Job]:
+        """What was sent to a webhook, or is to be, newest first."""
+        webhook = await self._own(webhook_id, "webhooks.read")
+        return await self.scope.app.webhooks.deliveries(webhook.id, limit=limit)
+
+    async def redeliver(self, webhook_id: UUID, delivery: UUID) -> JobId:
+        """Send the message of a delivery again."""
+        webhook = await self._own(webhook_id, "webhooks.send")
+        return await self.scope.app.webhooks.redeliver(webhook.id, delivery, by=self.scope.actor)
 
     async def _own(self, webhook_id: UUID, right: str) -> Webhook:
         self.scope.need(right)

@@ -29,12 +29,16 @@ class SyncDeadLetters:
         queue: str | None = None,
         tenant: str | None = None,
         fingerprint: str | None = None,
+        owner: str | None = None,
         limit: int = 100,
     ) -> list[DeadLetter]:
-        """Dead letters nobody has closed, newest first."""
+        """Dead letters nobody has closed, newest first.
+
+        `owner` is who looks into them, an empty text for those that nobody has taken yet.
+        """
         return self._loop.run(
             lambda: self._app.dead_letters.open(
-                kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+                kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, owner=owner, limit=limit
             ),
             name="sync.dead_letters.open",
         )
@@ -50,7 +54,8 @@ class SyncDeadLetters:
         """Dead letters nobody has closed, by their cause, the most frequent first.
 
         Two deaths have the same cause when kind, class and type of the error, the place in your code and the
-        message agree; numbers, ids, quoted texts and paths in the message do not count.
+        message agree; numbers, ids, quoted texts and paths in the message do not count. Each cause is counted up to
+        10,000 letters; where it `is_capped` there are more.
         """
         return self._loop.run(
             lambda: self._app.dead_letters.groups(kind=kind, queue=queue, tenant=tenant, limit=limit),

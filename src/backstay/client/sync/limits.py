@@ -18,7 +18,10 @@ class SyncLimits:
         self._app, self._loop = app, loop
 
     def all(self, *, limit: int = 200) -> list[LimitRecord]:
-        """Every limit that was asked for, those that jobs wait for first."""
+        """Every limit that was asked for, those that jobs wait for first.
+
+        Who waits is counted up to 1,000 jobs of each; where it `is_capped` there are more.
+        """
         return self._loop.run(lambda: self._app.limits.all(limit=limit), name="sync.limits.all")
 
     def holders(self, key: str, *, limit: int = 200) -> list[PermitHolder]:

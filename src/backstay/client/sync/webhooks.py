@@ -10,8 +10,12 @@ from uuid import UUID
 
 from backstay.client.sync.app import App
 from backstay.client.sync_loop import SyncLoop
+from backstay.model.job import Job, JobId
 from backstay.model.text.durations import Duration
-from backstay.model.webhooks import CreatedWebhook, Webhook
+from backstay.model.webhooks import (
+    CreatedWebhook,
+    Webhook,
+)
 
 
 class SyncWebhooks:
@@ -33,8 +37,9 @@ class SyncWebhooks:
     ) -> CreatedWebhook:
         """Tell somebody of ends from now on; the secret that deliveries are signed with is told now.
 
-        `events` are some of `job.completed`, `job.dead`, `job.cancelled` and `job.resolved`; `form` is `standard`
-        (Standard Webhooks) or `sha256` (the header `X-Signature-256`). The tenant `"*"` hears of all tenants.
+        Every end of the tenant's jobs counts, or of the `kinds`, however it comes about. `events` are some of
+        `job.completed`, `job.dead`, `job.cancelled` and `job.resolved`; `form` is `standard` (Standard Webhooks) or
+        `sha256` (the header `X-Signature-256`). The tenant `"*"` hears of all tenants.
         """
         return self._loop.run(
             lambda: self._app.webhooks.create(
@@ -51,13 +56,6 @@ class SyncWebhooks:
         """Webhooks by name."""
         return self._loop.run(
             lambda: self._app.webhooks.all(tenant=tenant, limit=limit), name="sync.webhooks.all"
-        )
-
-    def listening(self, event: str, *, kind: str, tenant: str) -> list[Webhook]:
-        """The webhooks that receive an event."""
-        return self._loop.run(
-            lambda: self._app.webhooks.listening(event, kind=kind, tenant=tenant),
-            name="sync.webhooks.listening",
         )
 
     def change(
@@ -88,6 +86,22 @@ class SyncWebhooks:
         """Tell it nothing any more; False when it was gone already."""
         return self._loop.run(
             lambda: self._app.webhooks.remove(webhook_id, by=by), name="sync.webhooks.remove"
+        )
+
+    def test(self, webhook_id: UUID, *, by: str = "client") -> JobId:
+        """Store a delivery that only shows whether the webhook can be reached; returns the id of its job."""
+        return self._loop.run(lambda: self._app.webhooks.test(webhook_id, by=by), name="sync.webhooks.test")
+
+    def redeliver(self, webhook_id: UUID, delivery: UUID, *, by: str = "client") -> JobId:
+        """Send the message of a delivery again, under the same id; returns the id of the new job."""
+        return self._loop.run(
+            lambda: self._app.webhooks.redeliver(webhook_id, delivery, by=by), name="sync.webhooks.redeliver"
+        )
+
+    def deliveries(self, webhook_id: UUID, *, limit: int = 50) -> list[Job]:
+        """What was sent to a webhook, or is to be, newest first."""
+        return self._loop.run(
+            lambda: self._app.webhooks.deliveries(webhook_id, limit=limit), name="sync.webhooks.deliveries"
         )
 
     def signing_secrets(self, webhook_id: UUID) -> Sequence[str]:

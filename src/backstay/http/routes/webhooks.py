@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query, Request
+from fastapi import Query
 
-from backstay.http import webhooks as sending
-from backstay.http.caller import AsCaller, service_of
+from backstay.http.caller import AsCaller
 from backstay.http.router import operations
 from backstay.http.values.common import Done, Listed
 from backstay.http.values.webhooks import (
@@ -69,24 +68,21 @@ async def rotate_webhook(client: AsCaller, webhook_id: UUID, body: SecretRotatio
 
 
 @webhooks.post("/{webhook_id}/test", status_code=202, summary="Send a webhook a test")
-async def test_webhook(request: Request, client: AsCaller, webhook_id: UUID) -> DeliveryStored:
+async def test_webhook(client: AsCaller, webhook_id: UUID) -> DeliveryStored:
     """Send a message of the type webhook.test."""
-    webhook = await client.webhooks.need_to_send(webhook_id)
-    return DeliveryStored(job_id=await sending.store_test(service_of(request).app, webhook))
+    return DeliveryStored(job_id=await client.webhooks.test(webhook_id))
 
 
 @webhooks.get("/{webhook_id}/deliveries", summary="List a webhook's deliveries")
 async def list_deliveries(
-    request: Request, client: AsCaller, webhook_id: UUID, limit: Annotated[int, Query(ge=1, le=200)] = 50
+    client: AsCaller, webhook_id: UUID, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> Listed[DeliveryShown]:
     """List what was sent to a webhook, or is to be, newest first."""
-    webhook = await client.webhooks.get(webhook_id)
-    found = await sending.deliveries(service_of(request).app, webhook, limit=limit)
+    found = await client.webhooks.deliveries(webhook_id, limit=limit)
     return Listed[DeliveryShown](items=[delivery(job) for job in found])
 
 
 @webhooks.post("/{webhook_id}/deliveries/{job_id}/redeliver", status_code=202, summary="Send a message again")
-async def redeliver(request: Request, client: AsCaller, webhook_id: UUID, job_id: UUID) -> DeliveryStored:
+async def redeliver(client: AsCaller, webhook_id: UUID, job_id: UUID) -> DeliveryStored:
     """Send the same message again, under the same id."""
-    webhook = await client.webhooks.need_to_send(webhook_id)
-    return DeliveryStored(job_id=await sending.redeliver(service_of(request).app, webhook, job_id))
+    return DeliveryStored(job_id=await client.webhooks.redeliver(webhook_id, job_id))

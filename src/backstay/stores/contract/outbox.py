@@ -55,6 +55,14 @@ class Outbox(Protocol):
         """Changes after a position, in order."""
         ...
 
+    async def untold(self, *, limit: int) -> list[Change]:
+        """Changes that webhooks were not told yet, in order."""
+        ...
+
+    async def note_told(self, position: int) -> None:
+        """Note that webhooks were told of the changes up to a position."""
+        ...
+
     async def forget(self, *, keep: timedelta) -> None:
         """Remove listeners that have run out, and changes that are older or that nobody listens to."""
         ...

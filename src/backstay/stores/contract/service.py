@@ -105,6 +105,10 @@ class Webhooks(Protocol):
         """Webhooks by name."""
         ...
 
+    async def note(self, webhook: Webhook, action: str, *, actor: str, message: str) -> None:
+        """Write down that somebody had a message sent."""
+        ...
+
     async def listening(self, tenant: str) -> list[Webhook]:
         """Those that hear of what happens to a tenant."""
         ...

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from backstay.model.job import Progress
 from backstay.model.live import Change
 from backstay.model.states import TRANSITIONS, Transition
+from backstay.model.webhooks import Webhook
 from backstay.stores.contract.outbox import Outbox
 from backstay.testing.contract.support import HOUR, MINUTE, SECOND, Store
 from backstay.testing.contract.transitions import VERBS, _arrange, _arrow_name
@@ -174,3 +177,73 @@ async def test_every_transaction_that_wrote_before_the_mark_has_ended_when_it_is
     mark = await outbox.mark()
 
     assert await outbox.oldest() >= mark
+
+
+async def _made_webhook(store: Store, *, tenant: str = "", kinds: list[str] | None = None) -> Webhook:
+    webhook_id, webhooks = uuid4(), store.stores.service.webhooks
+    await webhooks.add(
+        webhook_id,
+        tenant=tenant,
+        name="pager",
+        url="https://example.com/",
+        events=["job.dead"],
+        kinds=kinds,
+        form="standard",
+        secret="-",
+        actor="ann",
+    )
+    found = await webhooks.get(webhook_id)
+    assert found is not None
+    return found[0]
+
+
+async def _changes_of_a_job(store: Store, kind: str) -> int:
+    """How many changes are written of a new job, long after whoever listened for a while has gone."""
+    store.later(1000 * HOUR)
+    since = (await _outbox(store).look()).last
+    await store.enqueue(kind=kind)
+    return len(await _heard(store, since))
+
+
+async def test_a_webhook_listens_without_end_until_it_is_gone_or_switched_off(store: Store) -> None:
+    webhooks = store.stores.service.webhooks
+    every = await _made_webhook(store)
+    one = await _made_webhook(store, kinds=["report"])
+
+    with_both = [await _changes_of_a_job(store, kind) for kind in ("report", "other")]
+    await webhooks.change(every, name=None, url=None, events=None, is_enabled=False, actor="ann")
+    with_one = [await _changes_of_a_job(store, kind) for kind in ("report", "other")]
+    await webhooks.remove(one, actor="ann")
+    with_none = [await _changes_of_a_job(store, kind) for kind in ("report", "other")]
+
+    assert (with_both, with_one, with_none) == ([1, 1], [1, 0], [0, 0])
+
+
+async def test_a_webhook_that_goes_leaves_those_who_listen_beside_it(store: Store) -> None:
+    webhook = await _made_webhook(store)
+    since = await _listening(store, "tenant:")
+    await store.stores.service.webhooks.remove(webhook, actor="ann")
+
+    job_id = await store.enqueue()
+
+    assert [change.job_id for change in await _heard(store, since)] == [job_id]
+
+
+async def test_changes_that_webhooks_were_not_told_yet_are_kept_for_a_day(store: Store) -> None:
+    outbox, webhook = _outbox(store), await _made_webhook(store)
+    first, second = await store.enqueue(), await store.enqueue()
+    await outbox.number()
+    untold = await outbox.untold(limit=10)
+    await outbox.note_told(untold[0].position)
+    store.later(2 * HOUR)
+
+    await outbox.forget(keep=HOUR)
+    kept = await outbox.untold(limit=10)
+    store.later(24 * HOUR)
+    await outbox.forget(keep=HOUR)
+
+    assert webhook.hears("job.dead", "report")
+    assert [change.job_id for change in untold] == [first, second]
+    assert [change.job_id for change in kept] == [second]
+    assert await outbox.untold(limit=10) == []
+    assert (await outbox.look()).told == untold[0].position

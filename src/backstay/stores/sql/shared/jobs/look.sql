@@ -86,6 +86,7 @@ SELECT
         ORDER BY next_at
         LIMIT 1
     ) IS NOT NULL AS has_operations,
+    EXISTS (SELECT 1 FROM backstay.webhooks WHERE is_enabled) AS has_webhooks,
     COALESCE((SELECT max(id) FROM backstay.audit), 0)
     > COALESCE((SELECT max(audit_id) FROM backstay.audit_chain), 0) AS has_unchained,
     EXISTS (

@@ -151,6 +151,8 @@ CREATE TABLE backstay.outbox_head (
     is_head boolean NOT NULL PRIMARY KEY DEFAULT TRUE,
     last bigint NOT NULL,
     forgotten bigint NOT NULL DEFAULT 0,
+    -- Up to which position webhooks were told.
+    told bigint NOT NULL DEFAULT 0,
     CONSTRAINT one_head CHECK (is_head)
 );
 
