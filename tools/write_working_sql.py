@@ -1,13 +1,16 @@
-"""Writes the functions for working from SQL into PostgreSQL's migration, from the statements that workers send.
+"""Writes the functions for working from SQL into PostgreSQL's migrations, from the statements that workers send.
 
-`--check` writes nothing and fails when the migration is out of date.
+The newest migration that has them is written anew, unless a release has frozen it: then they go into a new one.
+`--check` writes nothing and fails when the functions are out of date.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from backstay.model.policy.policy import Policy
@@ -15,7 +18,8 @@ from backstay.stores.database import postgres
 from backstay.stores.database.queries import statement_text
 
 SQL = Path(__file__).resolve().parents[1] / "src" / "backstay" / "stores" / "sql" / "postgres"
-MIGRATION = SQL / "migrations" / "0001_first.sql"
+MIGRATIONS = SQL / "migrations"
+FROZEN = Path(__file__).resolve().parents[1] / "tests" / "releases" / "migrations.json"
 FUNCTIONS = Path(__file__).with_name("working_from_sql.sql")
 BEGIN, END = "-- Working from SQL: written by tools/write_working_sql.py\n", "-- End of working from SQL\n"
 
@@ -23,18 +27,36 @@ BEGIN, END = "-- Working from SQL: written by tools/write_working_sql.py\n", "--
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the functions for working from SQL.")
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail when the migration is out of date"
+        "--check", action="store_true", help="write nothing; fail when the functions are out of date"
     )
     check = parser.parse_args().check
-    before = MIGRATION.read_text("utf-8")
-    head, rest = before.split(BEGIN)
-    after = head + BEGIN + functions() + END + rest.split(END)[1]
-    if after != before and not check:
-        MIGRATION.write_text(after, "utf-8")
-        print(f"wrote {MIGRATION}")
-    elif after != before:
-        print(f"{MIGRATION} is out of date: run 'python tools/write_working_sql.py'")
-    return int(check and after != before)
+    newest = max(path for path in MIGRATIONS.glob("*.sql") if BEGIN in path.read_text("utf-8"))
+    path, after = target(newest, functions(), frozen())
+    if path.exists() and path.read_text("utf-8") == after:
+        return 0
+    if check:
+        print(f"{path} is out of date: run 'python tools/write_working_sql.py'")
+        return 1
+    path.write_text(after, "utf-8")
+    print(f"wrote {path}")
+    return 0
+
+
+def target(newest: Path, text: str, frozen: Collection[str]) -> tuple[Path, str]:
+    """The migration that has the functions or is to get them, and what is to stand in it."""
+    head, rest = newest.read_text("utf-8").split(BEGIN)
+    written, tail = rest.split(END)
+    if written == text or newest.name not in frozen:
+        return newest, head + BEGIN + text + END + tail
+    number = max(int(path.name[:4]) for path in newest.parent.glob("*.sql")) + 1
+    return newest.with_name(f"{number:04}_expand_working_from_sql.sql"), BEGIN + text + END
+
+
+def frozen() -> set[str]:
+    """The migrations for PostgreSQL that a release has frozen."""
+    if not FROZEN.exists():
+        return set()
+    return {Path(name).name for name in json.loads(FROZEN.read_text("utf-8")) if name.startswith("postgres/")}
 
 
 def functions() -> str:

@@ -2615,7 +2615,7 @@ LEFT JOIN backstay.progress AS progress
 
 -- Working from SQL: written by tools/write_working_sql.py
 -- Enter a worker that is a program of its own, or enter it again after it was given up.
-CREATE FUNCTION backstay.worker_start(
+CREATE OR REPLACE FUNCTION backstay.worker_start(
     worker text, kinds text[], queues text[] DEFAULT '{}', concurrency integer DEFAULT 1, host text DEFAULT NULL,
     at timestamptz DEFAULT NULL
 )
@@ -2655,7 +2655,7 @@ END
 $$;
 
 -- Say that a worker lives; false means that it was given up and must be started again.
-CREATE FUNCTION backstay.worker_beat(worker text, at timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION backstay.worker_beat(worker text, at timestamptz DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql
 VOLATILE
@@ -2677,7 +2677,7 @@ END
 $$;
 
 -- Say that a worker goes. What it still holds is run again when its leases end.
-CREATE FUNCTION backstay.worker_stop(worker text, at timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION backstay.worker_stop(worker text, at timestamptz DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql
 VOLATILE
@@ -2694,7 +2694,7 @@ END
 $$;
 
 -- Raise where jobs of a kind cannot be worked from SQL.
-CREATE FUNCTION backstay.refuse_work(kinds text[])
+CREATE OR REPLACE FUNCTION backstay.refuse_work(kinds text[])
 RETURNS void
 LANGUAGE plpgsql
 STABLE
@@ -2725,7 +2725,7 @@ $$;
 
 -- Take up to `number` jobs, the next ones by their turn. Without `queues`, wherever jobs of the kinds are sent to.
 -- A job that was under way when its worker died is handed out only when there is no other.
-CREATE FUNCTION backstay.claim(
+CREATE OR REPLACE FUNCTION backstay.claim(
     worker text, kinds text[], queues text[] DEFAULT NULL, number integer DEFAULT 1, at timestamptz DEFAULT NULL
 )
 RETURNS TABLE (
@@ -2943,7 +2943,7 @@ END
 $$;
 
 -- Keep a job: its lease begins anew. `held` is false where it is no longer the caller's; the caller then stops.
-CREATE FUNCTION backstay.renew(job_id uuid, epoch integer, at timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION backstay.renew(job_id uuid, epoch integer, at timestamptz DEFAULT NULL)
 RETURNS TABLE (held boolean, cancel_requested boolean, cancel_reason text)
 LANGUAGE plpgsql
 VOLATILE
@@ -2972,7 +2972,7 @@ $$;
 
 -- Record success. True also where it was recorded before under this epoch; false where the job is somebody else's.
 -- What has to be decided when jobs of a kind end, maintenance decides.
-CREATE FUNCTION backstay.complete(
+CREATE OR REPLACE FUNCTION backstay.complete(
     job_id uuid, epoch integer, result json DEFAULT NULL, at timestamptz DEFAULT NULL
 )
 RETURNS boolean
@@ -3051,7 +3051,7 @@ $$;
 
 -- Say how an attempt ended. The caller's claim ends; maintenance takes the job over at once and decides what follows, by
 -- the rules that hold for every other failure. False where the job is somebody else's.
-CREATE FUNCTION backstay.report(job_id uuid, epoch integer, outcome json, at timestamptz)
+CREATE OR REPLACE FUNCTION backstay.report(job_id uuid, epoch integer, outcome json, at timestamptz)
 RETURNS boolean
 LANGUAGE plpgsql
 VOLATILE
@@ -3087,7 +3087,7 @@ END
 $$;
 
 -- Record a failure. Whether and when the job is tried again is decided by its policy, for the class of its error.
-CREATE FUNCTION backstay.fail(
+CREATE OR REPLACE FUNCTION backstay.fail(
     job_id uuid, epoch integer, error text, error_class text DEFAULT 'unknown', type text DEFAULT 'Error',
     retry_in interval DEFAULT NULL, at timestamptz DEFAULT NULL
 )
@@ -3107,7 +3107,7 @@ SELECT backstay.report(
 $$;
 
 -- Put a job off without counting a failure.
-CREATE FUNCTION backstay.snooze(job_id uuid, epoch integer, delay interval, at timestamptz DEFAULT NULL)
+CREATE OR REPLACE FUNCTION backstay.snooze(job_id uuid, epoch integer, delay interval, at timestamptz DEFAULT NULL)
 RETURNS boolean
 LANGUAGE sql
 VOLATILE
@@ -3121,7 +3121,7 @@ SELECT backstay.report(
 $$;
 
 -- The epoch under which a worker holds a job, for callers who kept only its id; NULL where it does not.
-CREATE FUNCTION backstay.epoch_of(job_id uuid, worker text)
+CREATE OR REPLACE FUNCTION backstay.epoch_of(job_id uuid, worker text)
 RETURNS integer
 LANGUAGE sql
 STABLE
