@@ -10,6 +10,8 @@ import asyncpg
 import pytest
 from test_exora_kinds import ALLOWED, MATRIX
 
+from backstay import JobOptions
+from backstay.errors import BackstayError, InvalidArguments
 from backstay_exora.domain.kinds import JobType
 from conftest import Practice
 
@@ -139,6 +141,34 @@ async def test_the_database_holds_the_matrix_of_types_and_lanes(
         assert caught.value.sqlstate == "22023"
 
 
+@pytest.mark.parametrize(("job_type", "lane"), MATRIX)
+async def test_a_job_that_is_stored_from_python_takes_its_lanes_and_no_other(
+    practice: Practice, job_type: str, lane: str | None
+) -> None:
+    """EXO-002"""
+    from backstay_exora.app import app
+
+    arguments = _arguments(practice, job_type, (await _document(practice))["shell_file_id"])
+    options = JobOptions(run_at=FAR, queue=lane)
+    named = {"job_lane": lane} if lane else {}
+
+    if (job_type, lane) in ALLOWED:
+        job = await app.jobs.enqueue_by_name(job_type, {**arguments, **named}, options)
+        shown = await practice.value("SELECT job_lane FROM exora.job_queue WHERE id = $1", job.id)
+        assert shown == lane
+    else:
+        with pytest.raises(BackstayError, match="lane"):
+            await app.jobs.enqueue_by_name(job_type, {**arguments, **named}, options)
+
+
+async def test_a_job_that_is_stored_from_python_takes_one_of_the_five_categories(practice: Practice) -> None:
+    """EXO-003: the category of the audit's own sample is refused."""
+    from backstay_exora.jobs import audit_cleanup
+
+    with pytest.raises(InvalidArguments, match="job_category"):
+        await audit_cleanup.options(run_at=FAR).enqueue(job_category="document_processing")  # type: ignore[call-overload]
+
+
 async def test_a_type_without_a_lane_does_not_wait_in_one(practice: Practice) -> None:
     """EXO-002: not by its queue, either."""
     for lane in ("fast_queue", "standard_queue", "ai_queue_simple", "ai_queue_complex"):
@@ -183,6 +213,33 @@ async def test_enqueue_promotes_what_is_in_the_payload(practice: Practice) -> No
     assert abs(job["scheduled_at"] - FAR) < timedelta(seconds=1)
 
 
+@pytest.mark.parametrize(
+    ("job_type", "tokens", "lane"),
+    [
+        ("ai_processing", 8000, "ai_queue_simple"),
+        ("ai_processing", 8001, "ai_queue_complex"),
+        ("shell_file_processing", 9000, "standard_queue"),
+    ],
+)
+async def test_a_missing_lane_is_chosen_by_the_size(
+    practice: Practice, job_type: str, tokens: int, lane: str
+) -> None:
+    """EXO-004, EXO-010"""
+    payload = {**await _document(practice), "estimated_tokens": tokens}
+
+    job = await _enqueue(practice, job_type, payload)
+
+    assert await practice.value("SELECT job_lane FROM exora.job_queue WHERE id = $1", job["job_id"]) == lane
+
+
+async def test_the_category_of_every_type_is_shown(practice: Practice) -> None:
+    """EXO-003"""
+    job = await _enqueue(practice, "audit_cleanup", {"keep_days": 400}, category="maintenance")
+
+    shown = await practice.value("SELECT job_category FROM exora.job_queue WHERE id = $1", job["job_id"])
+    assert shown == "maintenance"
+
+
 async def test_a_file_in_the_payload_is_staged_and_the_job_keeps_a_reference(practice: Practice) -> None:
     """EXO-008"""
     payload = await _document(practice)
@@ -221,6 +278,7 @@ async def test_a_file_in_the_payload_is_staged_and_the_job_keeps_a_reference(pra
         ({"shell_file_id": "00000000-0000-0000-0000-000000000001"}, {}, "shell_file_id"),
         ({}, {"category": "document_processing"}, "job_category"),
         ({}, {"lane": "fast_queue"}, "job_lane"),
+        ({}, {"lane": "fast_queue"}, "LANE_INVALID"),
         ({}, {"priority": 11}, "priority"),
         ({}, {"config": {"tries": 3}}, "job_config"),
         ({}, {"config": {"max_retries": -1}}, "max_attempts"),
@@ -242,8 +300,9 @@ async def test_an_empty_payload_and_an_unknown_type_are_refused(practice: Practi
     """EXO-001, EXO-010"""
     with pytest.raises(asyncpg.PostgresError, match="must not be empty"):
         await _enqueue(practice, "audit_cleanup", {})
-    with pytest.raises(asyncpg.PostgresError, match="eleven types"):
+    with pytest.raises(asyncpg.PostgresError, match="eleven types") as caught:
         await _enqueue(practice, "image_resizing", {"a": 1})
+    assert caught.value.as_dict()["detail"] == "TYPE_INVALID"
 
 
 async def test_each_type_has_a_handler(practice: Practice) -> None:
@@ -392,7 +451,7 @@ async def test_a_job_can_bring_its_own_numbers(practice: Practice) -> None:
     numbers = "SELECT max_retries, retry_delay, job_config FROM exora.job_queue WHERE id = $1"
     own = (await practice.rows(numbers, job["job_id"]))[0]
     assert (own["max_retries"], own["retry_delay"]) == (1, timedelta(seconds=7))
-    assert own["job_config"]["timeout_seconds"] == 30
+    assert own["job_config"] == config
     default = (await practice.rows(numbers, usual["job_id"]))[0]
     assert (default["max_retries"], default["retry_delay"]) == (3, timedelta(milliseconds=300))
     assert default["job_config"] == {}

@@ -212,6 +212,67 @@ async def test_a_failure_is_tried_again_by_the_rule_and_ends_in_the_dead_letters
     assert await _fail(database, job) is False
 
 
+async def test_a_job_that_waits_for_its_retry_says_so_wherever_it_waits(database: Connection) -> None:
+    """EXO-014: also once its time has come and nobody has taken it yet."""
+    job = await _enqueue(database, "report_generation", retry_delay_seconds=3600)
+    await _claim(database, "report_generation")
+    await _fail(database, job)
+    waiting = await _decided(database, job)
+
+    await database.execute(
+        "UPDATE backstay.jobs SET state = 'available', run_at = now(), turn = now() WHERE id = $1", job
+    )
+    due = await _job(database, job)
+    taken = await _claim(database, "report_generation")
+    running = await _job(database, job)
+    await database.fetchval("SELECT exora.complete_job($1, 'render-a')", job)
+
+    assert [row["retry_count"] for row in (waiting, due, running)] == [1, 1, 1]
+    assert (waiting["status"], due["status"], taken["retry_count"]) == ("retrying", "pending", 1)
+
+
+async def test_the_service_role_works_jobs_through_the_functions_and_touches_no_table_of_the_engine(
+    database: Connection, aside: str
+) -> None:
+    """EXO-010, EXO-011, EXO-012, EXO-013, EXO-014, EXO-016, EXO-017"""
+    service = await asyncpg.connect(aside)
+    try:
+        await read_json(service)
+        await service.execute("SET ROLE service_role")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await service.execute("SELECT 1 FROM backstay.jobs")
+        config: dict[str, object] = {"max_retries": 0}
+        enqueue = (
+            "SELECT job_id FROM exora.enqueue_job_v3('data_migration', 'n', '{\"batch_size\": 7}', priority => 1,"
+            " p_job_config => $1)"
+        )
+        done, failed = await service.fetchval(enqueue, config), await service.fetchval(enqueue, config)
+        claimed = [(await _claim(service, "data_migration", "render-s"))["job_id"] for _ in range(2)]
+
+        assert sorted(claimed) == sorted([done, failed])
+        assert await service.fetchval("SELECT exora.update_job_heartbeat($1, 'render-s')", done) is True
+        assert await service.fetchval("SELECT exora.reschedule_job($1, 0, 'busy', false)", done) is True
+        again = await _claim_when_due(service, "data_migration", "render-s")
+        assert again["job_id"] == done
+        assert await service.fetchval("SELECT exora.complete_job($1, 'render-s')", done) is True
+        assert await _fail(service, failed, worker="render-s") is True
+    finally:
+        await service.close()
+    assert (await _decided(database, failed))["status"] == "failed"
+
+
+@pytest.mark.parametrize("role", ["authenticated", "anon"])
+async def test_nobody_but_the_service_calls_the_functions(aside: str, role: str) -> None:
+    """EXO-017"""
+    connection = await asyncpg.connect(aside)
+    try:
+        await connection.execute(f"SET ROLE {role}")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await connection.fetch("SELECT * FROM exora.claim_next_job_v3('render-a')")
+    finally:
+        await connection.close()
+
+
 async def test_a_hopeless_code_is_not_tried_again_and_an_unknown_one_is_refused(database: Connection) -> None:
     """EXO-014, EXO-036"""
     job = await _enqueue(database, "report_generation")
@@ -279,7 +340,7 @@ async def test_what_nobody_beats_for_is_taken_back_and_given_up_in_the_end(datab
 
     taken_back = await _claim_when_due(database, "notification_delivery", "render-b")
 
-    assert taken_back["job_id"] == job
+    assert (taken_back["job_id"], taken_back["retry_count"]) == (job, 1)
     assert await database.fetchval(complete, job) is False
     lost = 1
     while (await _decided(database, job))["status"] != "failed":

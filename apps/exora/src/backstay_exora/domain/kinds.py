@@ -1,16 +1,12 @@
 """Which jobs are there, in which lane do they wait, and with which priority?"""
 
-from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
-
-from backstay_exora.domain import messages
+from typing import Literal
 
 DEFAULT_PRIORITY = 5
 FAST_LANE_PAGES = 1
 FAST_LANE_BYTES = 1_000_000
 SIMPLE_LANE_TOKENS = 8_000
-DEFAULT_TOKENS = 1_000
 
 
 class JobType(StrEnum):
@@ -48,55 +44,9 @@ class Category(StrEnum):
     MAINTENANCE = "maintenance"
 
 
-LANES: Mapping[JobType, frozenset[Lane]] = MappingProxyType(
-    {
-        JobType.SHELL_FILE_PROCESSING: frozenset({Lane.FAST, Lane.STANDARD}),
-        JobType.AI_PROCESSING: frozenset({Lane.AI_SIMPLE, Lane.AI_COMPLEX}),
-    }
-)
-"""The lanes that a type must have one of; every other type has none."""
-
-
-class Refused(ValueError):
-    """A job that may not be enqueued; `code` names the rule."""
-
-    def __init__(self, code: str, message: str, *, field: str) -> None:
-        super().__init__(message)
-        self.code, self.field = code, field
-
-
-def check_type(job_type: str) -> JobType:
-    """The type; raises `Refused` (TYPE_INVALID)."""
-    try:
-        return JobType(job_type)
-    except ValueError:
-        raise Refused("TYPE_INVALID", messages.unknown_type(job_type), field="job_type") from None
-
-
-def check_category(category: str) -> Category:
-    """The category; raises `Refused` (CATEGORY_INVALID)."""
-    try:
-        return Category(category)
-    except ValueError:
-        raise Refused("CATEGORY_INVALID", messages.unknown_category(category), field="job_category") from None
-
-
-def check_lane(job_type: JobType, lane: str | None) -> Lane | None:
-    """The lane if this type may have it; raises `Refused` (LANE_INVALID)."""
-    allowed = LANES.get(job_type, frozenset())
-    if lane is None and not allowed:
-        return None
-    for candidate in allowed:
-        if lane == candidate:
-            return candidate
-    raise Refused("LANE_INVALID", messages.wrong_lane(job_type, lane, sorted(allowed)), field="job_lane")
-
-
-def check_priority(priority: int) -> int:
-    """The priority, 1 first; raises `Refused` (PRIORITY_INVALID)."""
-    if not 1 <= priority <= 10:
-        raise Refused("PRIORITY_INVALID", messages.wrong_priority(priority), field="priority")
-    return priority
+FileLane = Literal["fast_queue", "standard_queue"]
+AiLane = Literal["ai_queue_simple", "ai_queue_complex"]
+"""The lanes that a type must have one of; every other type has none. The same stands in the database, in views.sql."""
 
 
 def file_lane(*, pages: int, size_bytes: int, is_picture: bool) -> Lane:
@@ -108,17 +58,6 @@ def file_lane(*, pages: int, size_bytes: int, is_picture: bool) -> Lane:
 def ai_lane(estimated_tokens: int) -> Lane:
     """Up to 8,000 tokens are simple."""
     return Lane.AI_SIMPLE if estimated_tokens <= SIMPLE_LANE_TOKENS else Lane.AI_COMPLEX
-
-
-def default_lane(job_type: JobType) -> Lane | None:
-    """The lane of a job whose sender named none."""
-    match job_type:
-        case JobType.AI_PROCESSING:
-            return Lane.AI_SIMPLE
-        case JobType.SHELL_FILE_PROCESSING:
-            return Lane.STANDARD
-        case _:
-            return None
 
 
 def document_priority(*, plan: str = "standard", is_urgent: bool = False) -> int:

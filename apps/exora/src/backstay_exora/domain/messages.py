@@ -1,28 +1,7 @@
 """Every sentence that users, reviewers and error details read; each stands here once."""
 
 import json
-from collections.abc import Mapping, Sequence
-
-
-def unknown_type(job_type: str) -> str:
-    return f"job_type {job_type!r} is not one of the eleven types"
-
-
-def unknown_category(category: str) -> str:
-    return (
-        f"job_category {category!r} is not one of critical, high_priority, standard, background, maintenance; "
-        "use standard"
-    )
-
-
-def wrong_lane(job_type: str, lane: str | None, allowed: Sequence[str]) -> str:
-    given = "no job_lane" if lane is None else f"job_lane {lane!r}"
-    wanted = f"must be {' or '.join(allowed)}" if allowed else "must have none"
-    return f"{job_type} {wanted}, and was given {given}"
-
-
-def wrong_priority(priority: int) -> str:
-    return f"priority {priority} is not between 1 (first) and 10"
+from collections.abc import Mapping
 
 
 def pass_name(number: int, filename: str) -> str:

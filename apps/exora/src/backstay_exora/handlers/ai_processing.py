@@ -7,7 +7,7 @@ from backstay import Cancel, Context, JobHandle, PromotedField, References
 from backstay_exora.app import app, settings
 from backstay_exora.domain import messages
 from backstay_exora.domain.failures import ExoraError, FinalFailure
-from backstay_exora.domain.kinds import Lane, document_priority
+from backstay_exora.domain.kinds import AiLane, Category, Lane, document_priority
 from backstay_exora.handlers import pass1, pass2, pass3
 from backstay_exora.handlers.asking import LadderEnded, truncated
 from backstay_exora.handlers.outcome import NextPass, PassCall, PassOutcome
@@ -34,8 +34,8 @@ async def ai_processing(
     processing_session_id: UUID,
     pass_number: int = 1,
     correlation_id: str = "",
-    job_lane: str = "ai_queue_simple",
-    job_category: str = "standard",
+    job_lane: AiLane = "ai_queue_simple",
+    job_category: Category = Category.STANDARD,
     narrative_id: UUID | None = None,
     needs_review: bool = False,
     estimated_tokens: int = 1000,

@@ -6,13 +6,14 @@ from typing import Any
 from backstay import Context
 from backstay_exora.app import app
 from backstay_exora.domain.failures import failure
+from backstay_exora.domain.kinds import Category
 
 SHORTEST_DAYS = 365
 
 
 @app.job(timeout="10m")
 async def audit_cleanup(
-    ctx: Context, keep_days: int = 2555, job_category: str = "maintenance"
+    ctx: Context, keep_days: int = 2555, job_category: Category = Category.MAINTENANCE
 ) -> dict[str, Any] | None:
     """Remove lines older than `keep_days`; less than a year is refused."""
     if keep_days < SHORTEST_DAYS:

@@ -8,12 +8,13 @@ from typing import Any
 from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
+from backstay_exora.domain.kinds import Category
 from backstay_exora.files import storage_of
 
 
 @app.job(timeout="30m")
 async def backup_operation(
-    ctx: Context, schema: str = "exora", job_category: str = "maintenance"
+    ctx: Context, schema: str = "exora", job_category: Category = Category.MAINTENANCE
 ) -> dict[str, Any]:
     """Dump a schema with pg_dump, keep it, and read it back to compare the hash."""
     program = shutil.which("pg_dump")

@@ -6,13 +6,14 @@ from uuid import UUID
 from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
+from backstay_exora.domain.kinds import Category
 from backstay_exora.handlers.ai_processing import PROMOTED
 from backstay_exora.store.connections import connect
 
 
 @app.job(timeout="1m", promote=PROMOTED[:1])
 async def consent_verification(
-    ctx: Context, patient_id: UUID, purpose: str, job_category: str = "standard"
+    ctx: Context, patient_id: UUID, purpose: str, job_category: Category = Category.STANDARD
 ) -> dict[str, Any]:
     """A consent that is given, not withdrawn and not expired; anything else fails with CONSENT_MISSING."""
     async with connect(settings.database_url) as connection:

@@ -6,6 +6,7 @@ from uuid import UUID
 from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
+from backstay_exora.domain.kinds import Category
 from backstay_parts.mail import Mail, MailRefused, MailSender, MailUnreachable
 
 
@@ -16,7 +17,7 @@ async def notification_delivery(
     recipient: str,
     subject: str,
     text: str,
-    job_category: str = "standard",
+    job_category: Category = Category.STANDARD,
 ) -> dict[str, Any] | None:
     """Send, and note the message id; a repeated delivery carries the same message id."""
     sender = MailSender(settings.mail_host, settings.mail_port, sender=settings.mail_sender)

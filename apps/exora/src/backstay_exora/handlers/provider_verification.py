@@ -8,11 +8,12 @@ from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
 from backstay_exora.domain.identity.numbers import is_provider_number
+from backstay_exora.domain.kinds import Category
 
 
 @app.job(timeout="1m")
 async def provider_verification(
-    ctx: Context, number: str, job_category: str = "standard"
+    ctx: Context, number: str, job_category: Category = Category.STANDARD
 ) -> dict[str, Any] | None:
     """Check the digit, ask the registry over HTTP, and keep the answer."""
     if not is_provider_number(number):

@@ -7,6 +7,7 @@ from uuid import UUID
 from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
+from backstay_exora.domain.kinds import Category
 from backstay_exora.files import storage_of
 from backstay_exora.handlers.ai_processing import PROMOTED
 from backstay_exora.store.connections import connect
@@ -25,7 +26,11 @@ _VALID_FOR = timedelta(days=7)
 
 @app.job(timeout="5m", promote=PROMOTED[:1])
 async def report_generation(
-    ctx: Context, practice_id: str, patient_id: UUID, form: str = "pdf", job_category: str = "standard"
+    ctx: Context,
+    practice_id: str,
+    patient_id: UUID,
+    form: str = "pdf",
+    job_category: Category = Category.STANDARD,
 ) -> dict[str, Any]:
     """Write the report under a name that belongs to the job, so that a repeated run writes the same object."""
     if form not in _TYPES:

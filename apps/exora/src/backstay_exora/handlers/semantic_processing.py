@@ -6,6 +6,7 @@ from uuid import UUID
 from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
+from backstay_exora.domain.kinds import Category
 from backstay_exora.domain.similarity import vector_of
 from backstay_exora.handlers.ai_processing import PROMOTED
 from backstay_exora.store.connections import connect
@@ -13,7 +14,7 @@ from backstay_exora.store.connections import connect
 
 @app.job(timeout="1m", promote=PROMOTED[1:2])
 async def semantic_processing(
-    ctx: Context, shell_file_id: UUID, job_category: str = "background"
+    ctx: Context, shell_file_id: UUID, job_category: Category = Category.BACKGROUND
 ) -> dict[str, Any] | None:
     """Replace the vector of the document; a document without a narrative is refused."""
     async with connect(settings.database_url) as connection:

@@ -7,7 +7,7 @@ from uuid import UUID
 from backstay import Cancel, Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import ExoraError, FinalFailure, failure
-from backstay_exora.domain.kinds import Lane, ai_lane, document_priority
+from backstay_exora.domain.kinds import Category, FileLane, Lane, ai_lane, document_priority
 from backstay_exora.files import MOST_PAGES, count_pages, image_key, read_page, storage_of
 from backstay_exora.handlers.ai_processing import PROMOTED, enqueue_pass
 from backstay_exora.handlers.outcome import PassCall
@@ -31,8 +31,8 @@ async def shell_file_processing(
     patient_id: UUID,
     processing_session_id: UUID,
     correlation_id: str = "",
-    job_lane: str = "standard_queue",
-    job_category: str = "standard",
+    job_lane: FileLane = "standard_queue",
+    job_category: Category = Category.STANDARD,
     estimated_tokens: int = 1000,
 ) -> dict[str, Any] | None:
     """Read every page, each a step, so that a retry goes on at the next page."""

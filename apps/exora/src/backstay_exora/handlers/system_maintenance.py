@@ -5,6 +5,7 @@ from typing import Any
 from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
+from backstay_exora.domain.kinds import Category
 from backstay_exora.review import send_decisions
 from backstay_exora.store.connections import connect
 from backstay_exora.store.documents import tell_failures
@@ -14,7 +15,7 @@ _TASKS = ("analyse", "send_decisions", "staged_files", "tell_failures")
 
 @app.job(timeout="10m")
 async def system_maintenance(
-    ctx: Context, task: str = "analyse", job_category: str = "maintenance"
+    ctx: Context, task: str = "analyse", job_category: Category = Category.MAINTENANCE
 ) -> dict[str, Any]:
     """Do one task by its name."""
     if task not in _TASKS:

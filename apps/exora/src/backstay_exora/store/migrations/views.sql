@@ -53,11 +53,11 @@ SELECT
     j.id,
     j.kind::text AS job_type,
     p.job_lane,
-    COALESCE(p.job_category, 'standard')::text AS job_category,
+    COALESCE(p.job_category, j.args ->> 'job_category', 'standard')::text AS job_category,
     COALESCE(j.name, j.kind)::text AS job_name,
     j.description::text AS job_description,
     j.args::jsonb || COALESCE(j.metadata -> 'job_payload', '{}'::jsonb) AS job_payload,
-    COALESCE(j.policy::jsonb, '{}'::jsonb) AS job_config,
+    COALESCE(j.metadata -> 'job_config', j.policy::jsonb, '{}'::jsonb) AS job_config,
     exora.status_word(j.state, j.attempt) AS status,
     j.run_at AS scheduled_at,
     j.started_at,
@@ -68,7 +68,8 @@ SELECT
     m.peak_rss_mb::integer AS memory_usage_mb,
     (CASE WHEN COALESCE(j.duration_ms, 0) > 0
         THEN LEAST(999.99, round(100.0 * m.cpu_ms / j.duration_ms, 2)) END)::numeric(5, 2) AS cpu_usage_percent,
-    CASE WHEN j.state = 'scheduled' THEN j.attempt ELSE GREATEST(j.attempt - 1, 0) END::integer AS retry_count,
+    -- An attempt that is over and not the last one has a retry behind it, wherever the job waits for it.
+    CASE WHEN j.state IN ('scheduled', 'held', 'available') THEN j.attempt ELSE GREATEST(j.attempt - 1, 0) END::integer AS retry_count,
     GREATEST(COALESCE(j.own_max_attempts, j.max_attempts, 4) - 1, 0)::integer AS max_retries,
     make_interval(secs => COALESCE(
         (j.policy #>> '{backoff,base_seconds}')::float8, (k.policy #>> '{backoff,base_seconds}')::float8, 300
@@ -119,14 +120,15 @@ BEGIN
         'report_generation', 'backup_operation', 'system_maintenance', 'semantic_processing',
         'consent_verification', 'provider_verification'
     ) THEN
-        RAISE EXCEPTION 'job_type % is not one of the eleven types', quote_literal(job_type) USING ERRCODE = '22023';
+        RAISE EXCEPTION 'job_type % is not one of the eleven types', quote_literal(job_type)
+            USING ERRCODE = '22023', DETAIL = 'TYPE_INVALID';
     END IF;
     IF (job_type = 'shell_file_processing' AND (job_lane IS NULL OR job_lane NOT IN ('fast_queue', 'standard_queue')))
         OR (job_type = 'ai_processing' AND (job_lane IS NULL OR job_lane NOT IN ('ai_queue_simple', 'ai_queue_complex')))
         OR (job_type NOT IN ('shell_file_processing', 'ai_processing') AND job_lane IS NOT NULL)
     THEN
         RAISE EXCEPTION 'job_lane % is not allowed for %', COALESCE(quote_literal(job_lane), 'NULL'), job_type
-            USING ERRCODE = '22023';
+            USING ERRCODE = '22023', DETAIL = 'LANE_INVALID';
     END IF;
     IF job_category NOT IN ('critical', 'high_priority', 'standard', 'background', 'maintenance') THEN
         RAISE EXCEPTION 'job_category % is not one of critical, high_priority, standard, background, maintenance',
@@ -158,6 +160,8 @@ FOR EACH ROW WHEN (NEW.kind IN (
     'report_generation', 'backup_operation', 'system_maintenance', 'semantic_processing',
     'consent_verification', 'provider_verification'
 )) EXECUTE FUNCTION exora.hold_lane();
+
+-- The six functions below run with the rights of who migrated: whoever may call them has none on the engine's tables.
 
 -- The engine's policy of one job, from the words of the audit; every other word is refused.
 CREATE OR REPLACE FUNCTION exora.policy_of(job_config jsonb) RETURNS jsonb
@@ -205,6 +209,17 @@ BEGIN
 END
 $$;
 
+-- The lane of a job whose sender named none: by the size, as far as the payload tells it.
+CREATE OR REPLACE FUNCTION exora.lane_of(job_type text, job_payload jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE job_type
+        WHEN 'ai_processing' THEN CASE
+            WHEN (job_payload ->> 'estimated_tokens')::numeric > 8000 THEN 'ai_queue_complex' ELSE 'ai_queue_simple'
+        END
+        WHEN 'shell_file_processing' THEN 'standard_queue'
+    END
+$$;
+
 DROP FUNCTION IF EXISTS exora.enqueue_job_v3(text, text, jsonb, text, integer, timestamptz, text);
 CREATE OR REPLACE FUNCTION exora.enqueue_job_v3(
     job_type text,
@@ -216,7 +231,7 @@ CREATE OR REPLACE FUNCTION exora.enqueue_job_v3(
     p_job_lane text DEFAULT NULL,
     p_job_config jsonb DEFAULT '{}'
 ) RETURNS TABLE (job_id uuid, scheduled_at timestamptz)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     lane text := COALESCE(p_job_lane, job_payload ->> 'job_lane');
     payload jsonb;
@@ -227,7 +242,7 @@ BEGIN
         RAISE EXCEPTION 'job_payload must not be empty' USING ERRCODE = '22023';
     END IF;
     IF lane IS NULL THEN
-        lane := CASE job_type WHEN 'ai_processing' THEN 'ai_queue_simple' WHEN 'shell_file_processing' THEN 'standard_queue' END;
+        lane := exora.lane_of(job_type, job_payload);
     END IF;
     PERFORM exora.check_lane(job_type, lane, job_category);
     PERFORM exora.put_aside(job_payload);
@@ -240,9 +255,11 @@ BEGIN
         'queue', lane,
         'correlation_id', job_payload ->> 'correlation_id',
         'policy', exora.policy_of(p_job_config),
-        'metadata', CASE WHEN job_payload ? 'document_metadata' THEN jsonb_build_object(
-            'job_payload', jsonb_build_object('document_metadata', job_payload -> 'document_metadata')
-        ) END,
+        'metadata', NULLIF(jsonb_strip_nulls(jsonb_build_object(
+            'job_payload', CASE WHEN job_payload ? 'document_metadata' THEN
+                jsonb_build_object('document_metadata', job_payload -> 'document_metadata') END,
+            'job_config', NULLIF(p_job_config, '{}'::jsonb)
+        )), '{}'::jsonb),
         'delay_seconds', CASE WHEN p_scheduled_at > now() THEN EXTRACT(EPOCH FROM p_scheduled_at - now()) END
     ));
     new_id := backstay.enqueue(job_type, payload, options);
@@ -255,7 +272,7 @@ $$;
 CREATE OR REPLACE FUNCTION exora.claim_next_job_v3(
     p_worker_id text, p_job_types text[] DEFAULT NULL, p_job_lanes text[] DEFAULT NULL
 ) RETURNS TABLE (job_id uuid, job_type text, job_payload jsonb, retry_count integer)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     types text[] := COALESCE(p_job_types, (
         SELECT array_agg(k.kind) FROM backstay.kinds AS k
@@ -280,7 +297,7 @@ END
 $$;
 
 CREATE OR REPLACE FUNCTION exora.update_job_heartbeat(p_job_id uuid, p_worker_id text) RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM backstay.worker_beat(p_worker_id);
     RETURN (SELECT r.held FROM backstay.renew(p_job_id, backstay.epoch_of(p_job_id, p_worker_id)) AS r);
@@ -289,7 +306,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION exora.complete_job(p_job_id uuid, p_worker_id text, p_job_result jsonb DEFAULT NULL)
 RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     held integer := backstay.epoch_of(p_job_id, p_worker_id);
 BEGIN
@@ -323,7 +340,7 @@ CREATE OR REPLACE FUNCTION exora.fail_job(
     p_job_id uuid, p_worker_id text, p_error_message text, p_code text DEFAULT NULL, p_details jsonb DEFAULT NULL,
     p_retry_in interval DEFAULT NULL
 ) RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     held integer := backstay.epoch_of(p_job_id, p_worker_id);
 BEGIN
@@ -345,7 +362,7 @@ $$;
 CREATE OR REPLACE FUNCTION exora.reschedule_job(
     p_job_id uuid, p_delay_seconds integer, p_reason text, p_add_jitter boolean DEFAULT TRUE
 ) RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     holder text := (SELECT q.worker_id FROM exora.job_queue AS q WHERE q.id = p_job_id AND q.status = 'processing');
     held integer := backstay.epoch_of(p_job_id, holder);
