@@ -14,6 +14,10 @@ from backstay_oblicore.web import queries
 from backstay_oblicore.web.calendars import calendar_file
 
 DUE = date(2026, 6, 15)
+COUNTS = (
+    "total_obligations", "complete_count", "pending_count", "overdue_count", "evidence_count",
+    "integrity_errors_count", "generation_time_ms",
+)  # fmt: skip
 CLAUSE = "The operator shall send the report by 15 June each year."
 
 
@@ -108,6 +112,9 @@ async def test_whoever_sent_a_pack_hears_that_it_did_not_arrive(world: Any, mail
         storage_path="audit-packs/p.pdf",
         generated_by=world.owner,
         content={},
+        manifest=[],
+        file_sha256="x",
+        **dict.fromkeys(COUNTS, 0),
     )
     await world.services.storage.put("audit-packs/p.pdf", b"%PDF", content_type="application/pdf")
     mail_server.refuse("gone@example.org", 550)

@@ -143,6 +143,7 @@ class Company:
         await self.world.services.storage.put(f"{folder}aer-2025.pdf", b"x", content_type="application/pdf")
         parts = ("generator_data", "fuel_consumption_data", "emissions_data", "incidents_data", "report")
         data: dict[str, Any] = {name: {} for name in (*parts, "validation_errors")}
+        await self.world.services.storage.put(f"{folder}aer-2025-data.csv", b"x", content_type="text/csv")
         found: UUID = await self.world.insert(
             "aer_documents",
             **about,
@@ -192,6 +193,7 @@ def bodies(company: Any) -> dict[tuple[str, str], dict[str, Any]]:
     report = {"document_id": ids["document_id"], "company_id": firm, "reporting_period_start": "2025-01-01",
               "reporting_period_end": "2025-12-31"}  # fmt: skip
     file = {"files": {"file": PDF}}
+    engine = {"generator_identifier": "G", "anniversary_date": "2026-01-01"}
     return {
         ("POST", "/api/v1/module-3/aer/generate"): {"json": report},
         ("POST", "/api/v1/parameters/{parameter_id}/results"): {
@@ -199,6 +201,21 @@ def bodies(company: Any) -> dict[tuple[str, str], dict[str, Any]]:
         },
         ("POST", "/api/v1/generators/{generator_id}/run-hours"): {
             "json": {"recording_date": "2026-05-02", "hours": "1"}
+        },
+        ("POST", "/aer/new"): {"data": report},
+        ("POST", "/api/v1/documents/{document_id}/generators"): {"json": engine},
+        ("POST", "/api/v1/documents/{document_id}/parameters"): {"json": {"parameter_type": "pH"}},
+        ("POST", "/api/v1/generators/{generator_id}/stack-tests"): {"json": {"test_date": "2026-05-02"}},
+        ("POST", "/api/v1/generators/{generator_id}/fuel"): {
+            "json": {"recording_date": "2026-05-02", "quantity": "1"}
+        },
+        ("POST", "/api/v1/generators/{generator_id}/incidents"): {
+            "json": {"incident_date": "2026-05-02", "description": "x"}
+        },
+        ("POST", "/generators/new"): {"data": {**engine, "document_id": ids["document_id"]}},
+        ("POST", "/sampling/new"): {"data": {"parameter_type": "pH", "document_id": ids["document_id"]}},
+        ("POST", "/generators/{generator_id}/{kind}/new"): {
+            "data": {"recording_date": "2026-05-02", "quantity": "1"}
         },
         ("POST", "/api/v1/documents"): {**file, "data": {"site_id": site, "title": "x"}},
         ("POST", "/api/v1/evidence"): {
@@ -231,7 +248,7 @@ async def act(
     given = dict(bodies(company).get((method, path), {}))
     if method == "POST" and not path.startswith("/api/"):
         given["data"] = {"csrf_token": token, **given.get("data", {})}
-    place = path.format(**company.ids, form="csv", page=1, sealed="x", token="x")
+    place = path.format(**company.ids, form="csv", kind="fuel", page=1, sealed="x", token="x")
     return await client.request(method, place, **given)
 
 

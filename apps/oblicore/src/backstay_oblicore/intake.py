@@ -59,18 +59,25 @@ async def add_document(
     document = uuid4()
     async with services.database.as_user(user) as connection:
         place = await site_of(connection, site)
+        if parent is not None:
+            await _check_parent(connection, parent, place["company_id"])
         path = storage_paths.document_original(str(place["company_id"]), str(site), str(document))
         await files.save(services.storage, path, content, "application/pdf")
         facts = (title, document_type, permit_number, issue_date, expiry_date, parent)
         file = (shape.page_count, len(content), hashlib.sha256(content).hexdigest(), shape.is_native, path)
         row = (document, place["company_id"], site, *facts, *file, user, modules[document_type])
         await connection.execute(_ADD_DOCUMENT, *row)
-        if parent is not None:
-            await connection.execute(
-                "UPDATE oblicore.documents SET status = 'SUPERSEDED', updated_at = now() WHERE id = $1",
-                parent,
-            )
     return document
+
+
+async def _check_parent(connection: Connection, parent: UUID, company: UUID) -> None:
+    known = await connection.fetchval(
+        "SELECT TRUE FROM oblicore.documents WHERE id = $1 AND company_id = $2 AND deleted_at IS NULL",
+        parent,
+        company,
+    )
+    if not known:
+        raise InvalidRequest("the document that this one varies is none that you can see")
 
 
 async def extract(services: Services, document: UUID, *, user: UUID, force: bool = False) -> JobHandle[Any]:

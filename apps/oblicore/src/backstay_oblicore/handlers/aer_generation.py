@@ -17,7 +17,7 @@ from backstay_oblicore.print.annual_report import report_csv, report_pdf
 from backstay_oblicore.profile import kind_options
 from backstay_oblicore.services import Closing, Services
 from backstay_oblicore.store import audit, generators, people
-from backstay_oblicore.store.database import to_json
+from backstay_oblicore.store.database import insert
 from backstay_oblicore.store.notifications import Note, write
 
 KIND = "AER_GENERATION"
@@ -118,7 +118,7 @@ class _Work:
             await files.save(services.storage, storage_paths.aer_csv(*place, year=year), table, "text/csv")
         folder = storage_paths.aer_pdf(*place, year=year).rpartition("/")[0] + "/"
         async with services.closing(ctx, self.user) as closing:
-            await self._store(closing, paper, report, folder)
+            await self._store(closing, paper, report, folder=folder, output_format=output_format)
 
     async def _reckon(self, connection: Any, period: tuple[date, date], with_drafts: bool) -> Report:
         rows = await generators.active(connection, self.company, document=self.document)
@@ -156,28 +156,34 @@ class _Work:
                     raise PdfFailed(f"the report could not be printed: {error}") from error
         raise AssertionError("the loop returns or raises")
 
-    async def _store(self, closing: Closing, paper: Any, report: Report, folder: str) -> None:
+    async def _store(
+        self, closing: Closing, paper: Any, report: Report, *, folder: str, output_format: str
+    ) -> None:
         shape = report.as_json()
-        await closing.connection.execute(
-            _INSERT,
-            self.ctx.job_id,
-            self.document,
-            self.company,
-            paper["site_id"],
-            report.start,
-            report.end,
-            report.submission_deadline,
-            to_json(shape["generators"]),
-            to_json([{name: g[name] for name in ("id", "fuel_consumption")} for g in shape["generators"]]),
-            to_json(report.emissions_json()),
-            to_json(shape["incidents"]),
-            to_json(shape),
-            report.total_hours,
-            report.is_validated,
-            to_json(shape["validation_errors"]),
-            folder,
-            self.ctx.now,
-            self.user,
+        fuel = [{name: one[name] for name in ("id", "fuel_consumption")} for one in shape["generators"]]
+        await insert(
+            closing.connection,
+            "aer_documents",
+            id=self.ctx.job_id,
+            job_id=self.ctx.job_id,
+            document_id=self.document,
+            company_id=self.company,
+            site_id=paper["site_id"],
+            reporting_period_start=report.start,
+            reporting_period_end=report.end,
+            submission_deadline=report.submission_deadline,
+            generator_data=shape["generators"],
+            fuel_consumption_data=fuel,
+            emissions_data=report.emissions_json(),
+            incidents_data=shape["incidents"],
+            report=shape,
+            total_run_hours=report.total_hours,
+            is_validated=report.is_validated,
+            validation_errors=shape["validation_errors"],
+            generated_file_path=folder,
+            output_format=output_format,
+            generated_at=self.ctx.now,
+            created_by=self.user,
         )
         await audit.write(
             closing.connection,
@@ -230,14 +236,3 @@ class _Work:
 
 async def _owners(connection: Any, company: UUID) -> list[str]:
     return recipients.admins(await people.people_of(connection, company))
-
-
-_INSERT = """
-INSERT INTO oblicore.aer_documents (
-    id, job_id, document_id, company_id, site_id, reporting_period_start, reporting_period_end,
-    submission_deadline, generator_data, fuel_consumption_data, emissions_data, incidents_data, report,
-    total_run_hours, is_validated, validation_errors, generated_file_path, generated_at, created_by
-)
-VALUES ($1, $1, $2, $3, $4, $5, $6, $7, ($8::text)::jsonb, ($9::text)::jsonb, ($10::text)::jsonb,
-        ($11::text)::jsonb, ($12::text)::jsonb, $13, $14, ($15::text)::jsonb, $16, $17, $18)
-"""

@@ -98,13 +98,14 @@ async def _refresh(closing: Closing, consultant: UUID, client: UUID) -> None:
     connection = closing.connection
     counts = await connection.fetch(
         "SELECT status, count(*) AS n FROM oblicore.obligations WHERE company_id = $1 AND deleted_at IS NULL"
-        " AND review_status <> 'REJECTED' GROUP BY status",
+        " AND review_status <> 'REJECTED' AND superseded_at IS NULL GROUP BY status",
         client,
     )
     found = scores.compliance({row["status"]: row["n"] for row in counts})
     today = closing.now.date()
     upcoming = await connection.fetch(
         "SELECT summary, deadline_date FROM oblicore.obligations WHERE company_id = $1 AND deleted_at IS NULL"
+        " AND review_status <> 'REJECTED' AND status <> 'NOT_APPLICABLE'"
         " AND deadline_date BETWEEN $2 AND $3 ORDER BY deadline_date, id LIMIT 10",
         client,
         today,

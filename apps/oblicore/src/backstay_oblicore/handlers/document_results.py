@@ -26,7 +26,7 @@ from backstay_oblicore.domain.permits.tables import TableDuty
 from backstay_oblicore.domain.permits.timing import read_timing
 from backstay_oblicore.domain.words import AlertType, Channel, ExtractionStatus, ReviewType, Severity
 from backstay_oblicore.services import Services
-from backstay_oblicore.store import documents
+from backstay_oblicore.store import documents, variations
 from backstay_oblicore.store.documents import ReviewItem
 from backstay_oblicore.store.notifications import Note, write
 
@@ -83,11 +83,15 @@ async def finish(
         await documents.write_log(connection, paper, **_log_line(done, flagged))
         found_any = bool(conditions or done.known)
         await documents.finish(connection, paper["id"], found_any=found_any, now=ctx.now)
+        # Until the new version has been read, the old one binds: there is never a day without duties.
+        carried = await variations.supersede(connection, paper) if found_any else 0
         counts = {
             "obligations_extracted": len(conditions) + len(done.known),
             "flagged_for_review": flagged,
             "processing_time_ms": done.milliseconds,
         }
+        if paper["parent_document_id"]:
+            closing.result["carried_over"] = carried
         closing.notes += success_note(paper, counts)
         closing.result |= counts
         ctx.log.info("Document processed", total_obligations=len(conditions), processed=len(conditions))

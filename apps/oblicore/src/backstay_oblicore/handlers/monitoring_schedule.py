@@ -135,7 +135,7 @@ async def _save(
 def reckoning(row: Mapping[str, Any]) -> tuple[DueRule, Situation]:
     """Put together what an obligation's dates are reckoned from."""
     created: datetime = row["created_at"]
-    base = row["base_date"] or row["paper_date"] or row["paper_created_at"].date()
+    base = row["base_date"] or row["counted_from"] or row["paper_date"] or row["paper_created_at"].date()
     stored = from_json(row["due_rule"])
     rule = (
         rule_from_json(stored) if stored else rule_for(row["frequency"], base=base, rolling=row["is_rolling"])

@@ -120,6 +120,21 @@ def _migrations() -> Sequence[tuple[str, str]]:
     return [(entry.name, entry.read_text(encoding="utf-8")) for entry in files]
 
 
+async def insert(connection: Connection, table: str, **values: Any) -> None:
+    """Write one row by the names of its columns, which are ours and never a user's; lists and dictionaries as JSON."""
+    written = {
+        name: to_json(value) if isinstance(value, dict | list) else value for name, value in values.items()
+    }
+    places = [
+        f"(${n}::text)::jsonb" if isinstance(values[name], dict | list) else f"${n}"
+        for n, name in enumerate(written, start=1)
+    ]
+    await connection.execute(
+        f"INSERT INTO oblicore.{table} ({', '.join(written)}) VALUES ({', '.join(places)})",
+        *written.values(),
+    )
+
+
 def to_json(value: Any) -> str:
     """Write a value as JSON text, with dates as text; for connections without the codec."""
     return json.dumps(value, default=str, ensure_ascii=False)

@@ -31,7 +31,7 @@ async def to_process(connection: Connection, document: UUID) -> Any:
         """
         SELECT paper.id, paper.company_id, paper.site_id, paper.title, paper.document_type, paper.extraction_status,
                paper.is_native_pdf, paper.ocr_confidence, paper.page_count, paper.file_size_bytes, paper.uploaded_by,
-               paper.storage_path, paper.issue_date, module.module_code
+               paper.storage_path, paper.issue_date, paper.parent_document_id, module.module_code
         FROM oblicore.documents AS paper
         JOIN oblicore.modules AS module ON module.id = paper.module_id
         WHERE paper.id = $1 AND paper.deleted_at IS NULL

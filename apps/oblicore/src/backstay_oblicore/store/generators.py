@@ -63,6 +63,90 @@ async def add_hours(connection: Connection, row: Any, *, day: date, hours: Decim
     )
 
 
+async def add(connection: Connection, place: Any, **values: Any) -> UUID:
+    """Write a new generator of a document."""
+    found: UUID = await connection.fetchval(
+        """
+        INSERT INTO oblicore.generators (
+            document_id, company_id, site_id, generator_identifier, anniversary_date, generator_type, fuel_type,
+            capacity_mw, annual_run_hour_limit, monthly_run_hour_limit
+        )
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        RETURNING id
+        """,
+        place["id"],
+        place["company_id"],
+        place["site_id"],
+        values["generator_identifier"],
+        values["anniversary_date"],
+        values["generator_type"],
+        values["fuel_type"],
+        values["capacity_mw"],
+        values["annual_run_hour_limit"],
+        values["monthly_run_hour_limit"],
+    )
+    return found
+
+
+async def add_stack_test(connection: Connection, row: Any, **values: Any) -> None:
+    """Write one stack test."""
+    await connection.execute(
+        "INSERT INTO oblicore.stack_tests (generator_id, company_id, test_date, nox_rate, so2_rate, co_rate,"
+        " particulates_rate, compliance_status) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        row["id"],
+        row["company_id"],
+        values["test_date"],
+        values["nox_rate"],
+        values["so2_rate"],
+        values["co_rate"],
+        values["particulates_rate"],
+        values["compliance_status"],
+    )
+
+
+async def add_fuel(connection: Connection, row: Any, *, recording_date: date, quantity: Decimal) -> None:
+    """Write one record of fuel."""
+    await connection.execute(
+        "INSERT INTO oblicore.fuel_records (generator_id, company_id, recording_date, quantity)"
+        " VALUES ($1, $2, $3, $4)",
+        row["id"],
+        row["company_id"],
+        recording_date,
+        quantity,
+    )
+
+
+async def add_incident(connection: Connection, row: Any, *, incident_date: date, description: str) -> None:
+    """Write down one incident."""
+    await connection.execute(
+        "INSERT INTO oblicore.incidents (generator_id, company_id, incident_date, description)"
+        " VALUES ($1, $2, $3, $4)",
+        row["id"],
+        row["company_id"],
+        incident_date,
+        description,
+    )
+
+
+async def records_of(connection: Connection, generator: UUID) -> dict[str, list[dict[str, Any]]]:
+    """Return the newest stack tests, fuel and incidents of a generator."""
+    found = {}
+    for name, statement in _RECORDS.items():
+        found[name] = [dict(row) for row in await connection.fetch(statement, generator)]
+    return found
+
+
+_RECORDS = {
+    "tests": "SELECT test_date, nox_rate::text AS nox_rate, so2_rate::text AS so2_rate, co_rate::text AS co_rate,"
+    " particulates_rate::text AS particulates_rate, compliance_status FROM oblicore.stack_tests"
+    " WHERE generator_id = $1 ORDER BY test_date DESC, id LIMIT 50",
+    "fuel": "SELECT recording_date, quantity FROM oblicore.fuel_records WHERE generator_id = $1"
+    " ORDER BY recording_date DESC, id LIMIT 50",
+    "incidents": "SELECT incident_date, description FROM oblicore.incidents WHERE generator_id = $1"
+    " ORDER BY incident_date DESC, id LIMIT 50",
+}
+
+
 async def runs(connection: Connection, generator: UUID, *, with_drafts: bool = True) -> list[Run]:
     """Return every run of a generator, oldest first."""
     rows = await connection.fetch(

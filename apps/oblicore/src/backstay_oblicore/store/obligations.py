@@ -17,7 +17,7 @@ async def to_schedule(connection: Connection, company: UUID, site: UUID | None) 
         """
         SELECT duty.id, duty.company_id, duty.site_id, duty.frequency, duty.due_rule, duty.base_date, duty.anchors,
                duty.last_completed_date, duty.completed_due_date, duty.deadline_date, duty.condition_reference,
-               duty.first_due_date, duty.status, duty.created_at, duty.import_source, site.regulator,
+               duty.first_due_date, duty.counted_from, duty.status, duty.created_at, duty.import_source, site.regulator,
                site.adjust_for_business_days,
                plan.id AS schedule_id, coalesce(plan.is_rolling, FALSE) AS is_rolling, paper.anchors AS paper_anchors,
                plan.frequency AS plan_frequency, plan.base_date AS plan_base, duty.date_explanation IS NULL AS is_new,

@@ -46,6 +46,7 @@ async def obligations(connection: Connection, request: PackRequest) -> list[dict
           AND ($2::uuid IS NULL OR duty.document_id = $2)
           AND duty.deleted_at IS NULL
           AND duty.review_status <> 'REJECTED'
+          AND (duty.superseded_at IS NULL OR $2::uuid IS NOT NULL)
         ORDER BY duty.condition_reference NULLS LAST, duty.deadline_date NULLS LAST, duty.id
         """,
         UUID(request.company_id or ""),

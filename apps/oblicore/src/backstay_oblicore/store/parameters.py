@@ -25,6 +25,30 @@ async def find(connection: Connection, parameter: UUID) -> Any:
     )
 
 
+async def add(connection: Connection, place: Any, **values: Any) -> UUID:
+    """Write a new parameter of a document."""
+    found: UUID = await connection.fetchval(
+        """
+        INSERT INTO oblicore.parameters (
+            document_id, company_id, site_id, parameter_type, sampling_frequency, limit_kind, limit_value,
+            range_minimum, unit
+        )
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        RETURNING id
+        """,
+        place["id"],
+        place["company_id"],
+        place["site_id"],
+        values["parameter_type"],
+        values["sampling_frequency"],
+        values["limit_kind"],
+        values["limit_value"],
+        values["range_minimum"],
+        values["unit"],
+    )
+    return found
+
+
 def limit_of(row: Any) -> Limit:
     """Return a parameter's limit; a lower limit is stored as the one limit there is."""
     kind = LimitKind(row["limit_kind"])

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Response
@@ -16,7 +16,7 @@ from backstay.kit import (
     not_found,
     problem_responses,
 )
-from backstay_oblicore import measuring
+from backstay_oblicore import measuring, reporting
 from backstay_oblicore.domain import health
 from backstay_oblicore.domain.errors import OblicoreError
 from backstay_oblicore.domain.preferences import Preferences
@@ -24,8 +24,16 @@ from backstay_oblicore.services import Services
 from backstay_oblicore.store import notifications, obligations
 from backstay_oblicore.web import queries
 from backstay_oblicore.web.access import Access, user_of
-from backstay_oblicore.web.api_bodies import AerRequest, HoursBody, PreferencesBody, ResultBody, problem_of
+from backstay_oblicore.web.api_bodies import (
+    AerRequest,
+    HoursBody,
+    PreferencesBody,
+    ResultBody,
+    problem_of,
+    report_file,
+)
 from backstay_oblicore.web.api_files import document_routes, import_routes, pack_routes
+from backstay_oblicore.web.api_records import record_routes
 from backstay_oblicore.web.extracting import ExtractRequest, extract_text
 
 
@@ -38,6 +46,7 @@ def api_router(services: Services, access: Access) -> APIRouter:
     document_routes(api, services, reader, writer)
     import_routes(api, services, reader, writer)
     pack_routes(api, services, reader, writer)
+    record_routes(api, services, writer)
     return api
 
 
@@ -180,24 +189,17 @@ def _general_routes_events(api: APIRouter, services: Services, reader: Any, writ
 
 
 def _general_routes_generate_aer(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
-    database = services.database
-
     @api.post("/module-3/aer/generate", status_code=202)
     async def generate_aer(actor: writer, body: AerRequest) -> dict[str, Any]:
-        async with database.as_user(user_of(actor)) as connection:
-            seen = await connection.fetchval(
-                "SELECT TRUE FROM oblicore.documents WHERE id = $1 AND company_id = $2",
-                body.document_id,
-                body.company_id,
-            )
-        if not seen:
-            raise not_found()
-        job = (
-            await services.handlers["AER_GENERATION"]
-            .options(tenant=str(body.company_id), created_by=actor.id)
-            .enqueue(requested_by=user_of(actor), **body.model_dump())
-        )
+        try:
+            job = await reporting.generate(services, body.model_dump(), user=user_of(actor))
+        except OblicoreError as error:
+            raise problem_of(error) from error
         return {"job_id": str(job.id)}
+
+    @api.get("/module-3/aer/{aer_id}")
+    async def aer(actor: reader, aer_id: UUID, form: Literal["pdf", "csv", "json"] = "json") -> Response:
+        return await report_file(services, aer_id, form, user=user_of(actor))
 
 
 def _general_routes_ai_extract(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:

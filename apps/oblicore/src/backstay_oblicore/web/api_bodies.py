@@ -6,17 +6,20 @@ from typing import Literal
 from uuid import UUID
 
 from fastapi import Response
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from backstay.kit import (
     Problem,
     StrictModel,
+    not_found,
 )
-from backstay_oblicore import files
+from backstay_oblicore import files, reporting
 from backstay_oblicore.domain.errors import AccessDenied, FileTooLarge, OblicoreError, TooManyRows
 from backstay_oblicore.domain.run_hours import Purpose
 from backstay_oblicore.domain.words import AlertType, PackType
 from backstay_oblicore.services import Services
+from backstay_oblicore.store.database import from_json
 
 
 class AerRequest(StrictModel):
@@ -116,3 +119,16 @@ async def file_response(services: Services, path: str) -> Response:
     return Response(
         content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'}
     )
+
+
+async def report_file(services: Services, report: UUID, form: str, *, user: UUID) -> Response:
+    """Answer with an annual report as PDF, CSV or JSON; the first form it has if none is asked for."""
+    async with services.database.as_user(user) as connection:
+        row = await reporting.find(connection, report)
+    forms = reporting.forms_of(row) if row else []
+    if not forms or (form and form not in forms):
+        raise not_found()
+    chosen = form or forms[0]
+    if chosen == "json":
+        return JSONResponse(from_json(row["report"]))
+    return await file_response(services, reporting.path_of_form(row, chosen))

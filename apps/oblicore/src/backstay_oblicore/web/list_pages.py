@@ -44,7 +44,7 @@ LISTS: dict[str, tuple[str, str, list[tuple[str, str, str]]]] = {
         ("updated_at", "Updated", "time")]),
 }  # fmt: skip
 LINKS = {
-    "aer": "/aer/{id}/download",
+    "aer": "/aer/{id}",
     "evidence": "/evidence/{id}/download",
     "packs": "/packs/{id}",
     "imports": "/obligations/import/{id}/preview",
@@ -52,7 +52,13 @@ LINKS = {
     "sampling": "/sampling/{id}",
 }
 
-ACTIONS = {"imports": ("Import a register", "/imports/new"), "packs": ("Make a pack", "/packs/new")}
+ACTIONS = {
+    "imports": ("Import a register", "/imports/new"),
+    "packs": ("Make a pack", "/packs/new"),
+    "generators": ("Register a generator", "/generators/new"),
+    "sampling": ("Add a parameter", "/sampling/new"),
+    "aer": ("Draw up a report", "/aer/new"),
+}
 
 
 def home_pages(web: APIRouter, services: Services, access: Access, reader: Any) -> None:
@@ -145,19 +151,6 @@ def simple_pages(web: APIRouter, services: Services, access: Access, reader: Any
 
     for name, (title, path, spec) in LISTS.items():
         add(name, title, path, spec)
-
-    @web.get("/aer/{aer_id}/download")
-    async def aer(actor: reader, aer_id: UUID) -> Response:
-        async with services.database.as_user(user_of(actor)) as connection:
-            row = await connection.fetchrow(
-                "SELECT generated_file_path, reporting_period_end FROM oblicore.aer_documents WHERE id = $1",
-                aer_id,
-            )
-        if row is None:
-            raise not_found()
-        return await file_response(
-            services, f"{row['generated_file_path']}aer-{row['reporting_period_end'].year}.pdf"
-        )
 
     @web.get("/evidence/{evidence_id}/download")
     async def evidence_file(actor: reader, evidence_id: UUID) -> Response:

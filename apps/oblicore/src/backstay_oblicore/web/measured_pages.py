@@ -52,6 +52,7 @@ def _generator_page(web: APIRouter, services: Services, access: Access) -> None:
         async with services.database.as_user(user_of(actor)) as connection:
             found = await generators.find(connection, generator_id)
             runs = await generators.runs(connection, generator_id)
+            records = await generators.records_of(connection, generator_id)
         if found is None:
             raise not_found()
         today = datetime.now(UTC).date()
@@ -66,6 +67,7 @@ def _generator_page(web: APIRouter, services: Services, access: Access) -> None:
             runs=[{"day": run.day, "hours": run.hours, "purpose": run.purpose} for run in reversed(runs)][
                 :200
             ],
+            records=records,
             purposes=[(one.value, one.value.capitalize()) for one in Purpose],
             form=form,
             today=today,

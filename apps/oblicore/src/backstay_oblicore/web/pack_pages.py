@@ -7,8 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 
-from backstay.errors import JobNotFound
-from backstay.kit import Actor, CheckedForm, Crumb, blank_form, check_form, not_found, path_of
+from backstay.kit import Actor, CheckedForm, Crumb, blank_form, check_form, path_of
 from backstay_oblicore import packing
 from backstay_oblicore.domain.errors import OblicoreError
 from backstay_oblicore.domain.packs import COVERS, RECIPIENTS
@@ -17,6 +16,7 @@ from backstay_oblicore.services import Services
 from backstay_oblicore.store import packs as store
 from backstay_oblicore.store.database import from_json
 from backstay_oblicore.web.access import Access, user_of
+from backstay_oblicore.web.shared import own_job
 
 SUBJECTS = """
     SELECT paper.id, paper.company_id, paper.site_id, paper.title, site.name AS site_name
@@ -138,10 +138,10 @@ def _one_pages(web: APIRouter, services: Services, access: Access) -> None:
             sent = await connection.fetch(SENT, pack_id) if row else []
         crumbs = [Crumb("Packs", "/packs"), Crumb("Pack")]
         if row is None:
-            job = await _own_job(services, actor, pack_id)
+            job = await own_job(services, actor, pack_id, "AUDIT_PACK_GENERATION")
             word = services.app.profile.word_for(job.state)
             return access.pages.render(
-                request, "pack_waiting.html", title="Pack", crumbs=crumbs, job=job, word=word
+                request, "pack_waiting.html", title="Pack", what="pack", crumbs=crumbs, job=job, word=word
             )
         content = from_json(row["content"])
         link = row["shared_link_token"] and f"{services.settings.public_url}/share/{row['shared_link_token']}"
@@ -182,17 +182,6 @@ def _one_pages(web: APIRouter, services: Services, access: Access) -> None:
         if form.value is None:
             return await shown(request, actor, pack_id, form)
         return access.pages.redirect(request, path_of("packs", str(pack_id)), flash="It is on its way.")
-
-
-async def _own_job(services: Services, actor: Actor, job_id: UUID) -> Any:
-    """Return the job that makes a pack, to whoever asked for it."""
-    try:
-        job = await services.app.jobs.get(job_id)
-    except JobNotFound:
-        raise not_found() from None
-    if job.kind != "AUDIT_PACK_GENERATION" or job.created_by != actor.id:
-        raise not_found()
-    return job
 
 
 def addresses(text: str) -> list[dict[str, str]]:

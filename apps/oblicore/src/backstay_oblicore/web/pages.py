@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends
 from backstay.kit import Actor
 from backstay_oblicore.services import Services
 from backstay_oblicore.web.access import Access
+from backstay_oblicore.web.aer_pages import aer_pages
 from backstay_oblicore.web.calendar_pages import calendar_pages
 from backstay_oblicore.web.document_pages import document_pages
 from backstay_oblicore.web.import_pages import import_pages
@@ -16,6 +17,7 @@ from backstay_oblicore.web.operations_pages import operations_pages
 from backstay_oblicore.web.pack_pages import pack_pages
 from backstay_oblicore.web.preferences_pages import preferences_pages
 from backstay_oblicore.web.public_pages import public_pages
+from backstay_oblicore.web.record_pages import record_pages
 from backstay_oblicore.web.register_pages import register_pages
 from backstay_oblicore.web.review_pages import review_pages
 
@@ -26,6 +28,8 @@ def web_router(services: Services, access: Access) -> APIRouter:
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
     home_pages(web, services, access, reader)
     simple_pages(web, services, access, reader)
+    aer_pages(web, services, access)
+    record_pages(web, services, access)
     measured_pages(web, services, access)
     document_pages(web, services, access)
     # The import pages come first: "/obligations/import/…" would else be taken for an obligation's id.

@@ -38,6 +38,7 @@ async def register(
             JOIN oblicore.documents AS paper ON paper.id = duty.document_id
             WHERE duty.deleted_at IS NULL
               AND duty.review_status <> 'REJECTED'
+              AND (duty.superseded_at IS NULL OR $3::uuid IS NOT NULL)
               AND ($1::text IS NULL OR duty.status = $1)
               AND ($2::uuid IS NULL OR duty.site_id = $2)
               AND ($3::uuid IS NULL OR duty.document_id = $3)
@@ -139,6 +140,24 @@ async def documents(connection: Connection) -> list[dict[str, Any]]:
     )
 
 
+async def changeable_documents(connection: Connection) -> list[tuple[str, str]]:
+    """Return the documents that the reader may add to, as pairs of id and name."""
+    rows = await connection.fetch(
+        """
+        SELECT paper.id, paper.title, paper.permit_number, site.name AS site_name
+        FROM oblicore.documents AS paper
+        JOIN oblicore.sites AS site ON site.id = paper.site_id
+        WHERE paper.deleted_at IS NULL AND paper.status <> 'SUPERSEDED'
+          AND oblicore.may_change(paper.company_id, paper.site_id)
+        ORDER BY paper.title, site.name, paper.id
+        """
+    )
+    return [
+        (str(row["id"]), ", ".join(filter(None, (row["title"], row["permit_number"], row["site_name"]))))
+        for row in rows
+    ]
+
+
 async def coverage(connection: Connection, document_id: UUID) -> dict[str, Any]:
     """Return how every binding sentence of a document is accounted for."""
     rows = plain(
@@ -188,7 +207,7 @@ async def home(connection: Connection, user: UUID, today: date) -> dict[str, Any
                count(*) FILTER (WHERE assigned_to = $1 AND status IN ('OVERDUE', 'DUE_SOON')) AS mine,
                count(*) AS total
         FROM oblicore.obligations
-        WHERE deleted_at IS NULL AND review_status <> 'REJECTED'
+        WHERE deleted_at IS NULL AND review_status <> 'REJECTED' AND superseded_at IS NULL
         """,
         user,
     )
@@ -216,6 +235,7 @@ async def home(connection: Connection, user: UUID, today: date) -> dict[str, Any
         FROM oblicore.sites AS site
         LEFT JOIN oblicore.obligations AS duty
             ON duty.site_id = site.id AND duty.deleted_at IS NULL AND duty.review_status <> 'REJECTED'
+           AND duty.superseded_at IS NULL
         WHERE site.deleted_at IS NULL
         GROUP BY site.id, site.name
         ORDER BY overdue DESC, due_soon DESC, site.name

@@ -1,11 +1,13 @@
 """What several pages are made of: lists, upload forms, uploaded files."""
 
 from typing import Any
+from uuid import UUID
 
 from fastapi import Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from backstay.kit import Actor, Column, Problem
+from backstay.errors import JobNotFound
+from backstay.kit import Actor, Column, Problem, not_found
 from backstay_oblicore.services import Services
 from backstay_oblicore.web import queries
 from backstay_oblicore.web.access import Access, user_of
@@ -68,3 +70,14 @@ async def uploaded(form: FormData, *, most: int) -> tuple[str, bytes]:
     if len(content) > most:
         raise Problem(413, "file_too_large", f"The file has more than {most:,} bytes.")
     return upload.filename, content
+
+
+async def own_job(services: Services, actor: Actor, job_id: UUID, kind: str) -> Any:
+    """Return a job of a kind to whoever asked for it."""
+    try:
+        job = await services.app.jobs.get(job_id)
+    except JobNotFound:
+        raise not_found() from None
+    if job.kind != kind or job.created_by != actor.id:
+        raise not_found()
+    return job

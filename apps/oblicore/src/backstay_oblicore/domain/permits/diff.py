@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from rapidfuzz.fuzz import ratio
 
@@ -22,6 +22,9 @@ class Clause(Protocol):
     def text(self) -> str: ...
 
 
+C = TypeVar("C", bound=Clause)
+
+
 @dataclass(frozen=True)
 class Change:
     """One line of a comparison."""
@@ -34,34 +37,48 @@ class Change:
 
 
 def compare(old: Sequence[Clause], new: Sequence[Clause]) -> list[Change]:
+    """Tell what a new version changed: its conditions in their order, then those that are gone."""
+    paired = pairs(old, new)
+    before_of = {id(after): before for before, after in paired}
+    lines = [
+        _change(before_of[id(after)], after)
+        if id(after) in before_of
+        else Change("ADDED", None, after.reference, None, after.text)
+        for after in new
+    ]
+    kept = {id(before) for before, _ in paired}
+    gone = [
+        Change("GONE", before.reference, None, before.text, None) for before in old if id(before) not in kept
+    ]
+    return [*lines, *gone]
+
+
+def pairs(old: Sequence[C], new: Sequence[C]) -> list[tuple[C, C]]:
     """Pair the conditions of two versions: by reference and words first, then by likeness."""
-    left = list(old)
-    changes: dict[int, Change] = {}
-    pairs = sorted(
+    likely = sorted(
         (
             (_likeness(before, after), i, j)
-            for i, before in enumerate(left)
+            for i, before in enumerate(old)
             for j, after in enumerate(new)
             if _likeness(before, after) >= ALIKE
         ),
         reverse=True,
     )
     taken_old: set[int] = set()
-    for _, i, j in pairs:
-        if i in taken_old or j in changes:
+    taken_new: set[int] = set()
+    found = []
+    for _, i, j in likely:
+        if i in taken_old or j in taken_new:
             continue
         taken_old.add(i)
-        changes[j] = _change(left[i], new[j])
-    lines = [
-        changes.get(j) or Change("ADDED", None, after.reference, None, after.text)
-        for j, after in enumerate(new)
-    ]
-    gone = [
-        Change("GONE", before.reference, None, before.text, None)
-        for i, before in enumerate(left)
-        if i not in taken_old
-    ]
-    return [*lines, *gone]
+        taken_new.add(j)
+        found.append((old[i], new[j]))
+    return found
+
+
+def says_the_same(before: Clause, after: Clause) -> bool:
+    """Say whether two conditions have the same words, wherever they stand."""
+    return ratio(before.text.lower(), after.text.lower()) >= SAME
 
 
 def _likeness(before: Clause, after: Clause) -> float:
@@ -70,7 +87,7 @@ def _likeness(before: Clause, after: Clause) -> float:
 
 
 def _change(before: Clause, after: Clause) -> Change:
-    if ratio(before.text.lower(), after.text.lower()) < SAME:
+    if not says_the_same(before, after):
         kind = "CHANGED"
     else:
         kind = "SAME" if before.reference == after.reference else "RENUMBERED"
