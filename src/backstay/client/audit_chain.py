@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from backstay.client.enqueue.enqueuer import Enqueuer
 from backstay.errors import StoreConflict
 from backstay.handlers.audit_links import link_hash, linked
-from backstay.model.audit_chain import FIRST, BrokenLink, ChainHead, ChainReport
+from backstay.model.audit_chain import FIRST, BrokenLink, ChainHead, ChainLink, ChainReport
 
 BATCH = 1000
+EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
+MOST_LATE = timedelta(hours=1)
+"""A line stands behind those that were visible before it, so its date may be earlier, but by no more than this."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +60,34 @@ class AuditChain:
 
     async def _look_through(self, tenant: str, kept: dict[int, str]) -> tuple[int, BrokenLink | None]:
         sequence, previous = 0, FIRST
+        newest = EARLIEST
         while True:
             links = await self._enqueuer.stores.service.audit_chain.links(tenant, after=sequence, limit=BATCH)
             for link in links:
-                expected = sequence + 1
-                if link.sequence != expected:
-                    return sequence, BrokenLink(tenant, expected, "the link is gone")
-                if link.line is None:
-                    return sequence, BrokenLink(tenant, expected, f"the line {link.audit_id} is gone")
-                if link.previous_hash != previous:
-                    return sequence, BrokenLink(tenant, expected, "it does not follow the link before")
-                if link.line.tenant != tenant or link.hash != link_hash(
-                    tenant, expected, previous, link.line
-                ):
-                    return sequence, BrokenLink(tenant, expected, f"the line {link.audit_id} was changed")
-                if kept.get(expected, link.hash) != link.hash:
-                    return sequence, BrokenLink(tenant, expected, "it is not the link of the checkpoint")
-                sequence, previous = expected, link.hash
+                if problem := _problem(tenant, sequence + 1, previous, link, newest):
+                    return sequence, BrokenLink(tenant, sequence + 1, problem)
+                if kept.get(link.sequence, link.hash) != link.hash:
+                    return sequence, BrokenLink(tenant, link.sequence, "it is not the link of the checkpoint")
+                assert link.line is not None
+                sequence, previous = link.sequence, link.hash
+                newest = max(newest, link.line.at)
             if len(links) < BATCH:
                 break
         if kept and max(kept) > sequence:
             return sequence, BrokenLink(tenant, sequence + 1, f"cut off: it had {max(kept)} links")
         return sequence, None
+
+
+def _problem(tenant: str, sequence: int, previous: str, link: ChainLink, newest: datetime) -> str | None:
+    """What is wrong with a link that should have this place; None if it holds."""
+    if link.sequence != sequence:
+        return "the link is gone"
+    if link.line is None:
+        return f"the line {link.audit_id} is gone"
+    if link.previous_hash != previous:
+        return "it does not follow the link before"
+    if link.line.tenant != tenant or link.hash != link_hash(tenant, sequence, previous, link.line):
+        return f"the line {link.audit_id} was changed"
+    if newest - link.line.at > MOST_LATE:
+        return f"the line {link.audit_id} was put in later: it is dated {newest - link.line.at} before others"
+    return None

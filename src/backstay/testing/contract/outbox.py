@@ -189,7 +189,7 @@ async def _made_webhook(store: Store, *, tenant: str = "", kinds: list[str] | No
         events=["job.dead"],
         kinds=kinds,
         form="standard",
-        secret="-",
+        secret=str(uuid4()),
         actor="ann",
     )
     found = await webhooks.get(webhook_id)
