@@ -73,10 +73,10 @@ HOT: Hot = {
     "dead_letters/open": ({"dead_letters_open"}, LETTERS),
     "dead_letters/next_open": ({"dead_letters_open"}, LETTERS),
     "dead_letters/by_hour": ({"dead_letters_open"}, LETTERS),
-    # An example may be found by its job, and all letters of that looked at.
+    # A jump and a count for each cause; an example may be found by its job, and all letters of that looked at.
     "dead_letters/groups": (
         {"dead_letters_cause", "dead_letters_closed"},
-        LETTERS + BATCH + LETTERS_A_JOB * BATCH,
+        2 * LETTERS + 3 * BATCH + LETTERS_A_JOB * BATCH,
     ),
 }
 POOLED = list(itertools.product(STATISTICS, HOT))
@@ -178,7 +178,7 @@ async def values_for(tables: Tables, name: str) -> dict[str, Any]:
 
 
 async def letter_values(tables: Tables, name: str) -> dict[str, Any]:
-    now, anything = datetime.now(UTC), dict.fromkeys(("kind", "queue", "tenant", "fingerprint"))
+    now, anything = datetime.now(UTC), dict.fromkeys(("kind", "queue", "tenant", "fingerprint", "owner"))
     if name == "dead_letters/record":
         return {"job_id": await tables.ids("dead"), "epoch": [1] * BATCH, "cause": ["a" * 64] * BATCH}
     return {
@@ -188,6 +188,7 @@ async def letter_values(tables: Tables, name: str) -> dict[str, Any]:
         "after_died_at": now - DAY,
         "after_job_id": NIL,
         "limit": BATCH,
+        "most": BATCH,
     }
 
 

@@ -117,8 +117,9 @@ def _what(scope: Scope, name: str) -> str:
 
 
 def _row(one: LimitRecord) -> tuple[printing.Cell, ...]:
+    waiting = f"{one.waiting:,}" + ("+" if one.is_capped else "")
     if one.every is not None:
-        return one.key, f"{one.most}", "", f"{one.tokens}, one every {written(one.every)}", f"{one.waiting:,}"
+        return one.key, f"{one.most}", "", f"{one.tokens}, one every {written(one.every)}", waiting
     is_full = one.in_use >= one.most
     in_use = printing.plain(f"{one.in_use}", "yellow") if is_full else f"{one.in_use}"
-    return one.key, f"{one.most}", in_use, "", f"{one.waiting:,}"
+    return one.key, f"{one.most}", in_use, "", waiting

@@ -37,11 +37,15 @@ class DeadLetters:
         queue: str | None = None,
         tenant: str | None = None,
         fingerprint: str | None = None,
+        owner: str | None = None,
         limit: int = 100,
     ) -> list[DeadLetter]:
-        """Dead letters nobody has closed, newest first."""
+        """Dead letters nobody has closed, newest first.
+
+        `owner` is who looks into them, an empty text for those that nobody has taken yet.
+        """
         return await self._enqueuer.stores.dead_letters.open(
-            kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+            kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, owner=owner, limit=limit
         )
 
     async def groups(
@@ -55,10 +59,11 @@ class DeadLetters:
         """Dead letters nobody has closed, by their cause, the most frequent first.
 
         Two deaths have the same cause when kind, class and type of the error, the place in your code and the
-        message agree; numbers, ids, quoted texts and paths in the message do not count.
+        message agree; numbers, ids, quoted texts and paths in the message do not count. Each cause is counted up to
+        10,000 letters; where it `is_capped` there are more.
         """
         return await self._enqueuer.stores.dead_letters.groups(
-            kind=kind, queue=queue, tenant=tenant, limit=limit
+            kind=kind, queue=queue, tenant=tenant, limit=limit, most=MOST_COUNTED
         )
 
     async def by_hour(

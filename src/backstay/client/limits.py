@@ -14,6 +14,8 @@ from backstay.model.records import Override, OverrideScope
 from backstay.wakeups.contract import OVERRIDES
 
 MOST = 1000
+MOST_WAITING = 1000
+"""Up to how many jobs that wait for a limit are counted."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,12 @@ class Limits:
     _enqueuer: Enqueuer
 
     async def all(self, *, limit: int = 200) -> list[LimitRecord]:
-        """Every limit that was asked for, those that jobs wait for first."""
-        return await self._enqueuer.stores.limits.all(limit=min(max(limit, 1), MOST))
+        """Every limit that was asked for, those that jobs wait for first.
+
+        Who waits is counted up to 1,000 jobs of each; where it `is_capped` there are more.
+        """
+        stores = self._enqueuer.stores
+        return await stores.limits.all(limit=min(max(limit, 1), MOST), most=MOST_WAITING)
 
     async def holders(self, key: str, *, limit: int = 200) -> list[PermitHolder]:
         """The jobs that hold permits of a limit now."""

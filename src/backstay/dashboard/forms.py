@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import Request
@@ -9,6 +10,9 @@ from fastapi import Request
 from backstay.errors import InvalidSettings
 from backstay.handlers import codec
 from backstay.kit.form_reading import read_form
+
+WHOLE = re.compile(r"-?[0-9]{1,18}")
+"""No digits of other scripts, and no more than a database can keep."""
 
 
 async def text_of(request: Request, name: str, default: str = "") -> str:
@@ -42,9 +46,23 @@ async def object_of(request: Request, name: str) -> dict[str, Any]:
 
 
 async def whole_of(request: Request, name: str) -> int:
-    """Return a field that holds a whole number."""
+    """Return a field that holds a whole number; raises InvalidSettings for anything else."""
+    return whole(name, await text_of(request, name))
+
+
+async def maybe_whole_of(request: Request, name: str) -> int | None:
+    """Return a field that may hold a whole number, None if it is empty."""
     text = await text_of(request, name)
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidSettings(f"{name} must be a whole number, not {text[:40]!r}") from None
+    return whole(name, text) if text else None
+
+
+def whole(name: str, text: str) -> int:
+    """Read a whole number as people write it; raises InvalidSettings."""
+    if not WHOLE.fullmatch(text):
+        raise InvalidSettings(f"{name} must be a whole number, not {text[:40]!r}")
+    return int(text)
+
+
+def whole_or_text(text: str) -> int | str:
+    """Return a text that looks like a whole number as one, any other as it is."""
+    return int(text) if WHOLE.fullmatch(text) else text

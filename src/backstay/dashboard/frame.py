@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
@@ -74,6 +75,8 @@ class Frame:
 
     async def recognise(self, request: Request) -> None:
         """Find out who sends a request; strangers are given the advice, or led to the login where there is one."""
+        if "\0" in unquote(f"{request.url.path}?{request.url.query}"):
+            raise Problem(400, "bad_request", "The address holds a character that no name has.")
         person = await self._authenticate(request)
         if person is None:
             raise Problem(401, "stranger", self._advice) if self._advice else not_authenticated()

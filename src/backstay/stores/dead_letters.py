@@ -41,17 +41,24 @@ class DeadLetterStore:
         tenant: str | None,
         limit: int,
         fingerprint: str | None = None,
+        owner: str | None = None,
     ) -> list[DeadLetter]:
         found = await self.lane.fetch(
-            "dead_letters/open", kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, limit=limit
+            "dead_letters/open",
+            kind=kind,
+            queue=queue,
+            tenant=tenant,
+            fingerprint=fingerprint,
+            owner=owner,
+            limit=limit,
         )
         return [rows.dead_letter(row) for row in found]
 
     async def groups(
-        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int, most: int
     ) -> list[DeadLetterGroup]:
         found = await self.lane.fetch(
-            "dead_letters/groups", kind=kind, queue=queue, tenant=tenant, limit=limit
+            "dead_letters/groups", kind=kind, queue=queue, tenant=tenant, limit=limit, most=most
         )
         return [rows.letter_group(row) for row in found]
 

@@ -50,8 +50,9 @@ class LimitStore:
         found = await self.lane.fetch_each("limits/usage", [{"limit_key": key} for key in keys])
         return {row["key"]: _room(row) for row in found}
 
-    async def all(self, *, limit: int) -> list[LimitRecord]:
-        return [_record(row) for row in await self.lane.fetch("limits/all", limit=limit)]
+    async def all(self, *, limit: int, most: int) -> list[LimitRecord]:
+        found = await self.lane.fetch("limits/all", limit=limit, most=most)
+        return [_record(row, is_capped=row["waiting"] >= most) for row in found]
 
     async def holders(self, key: str, *, limit: int) -> list[PermitHolder]:
         return [
@@ -132,7 +133,7 @@ def _due(row: Row, released: int) -> datetime:
     return at + max(next_token(row["most"], every, spent, at), timedelta(milliseconds=1))
 
 
-def _record(row: Row) -> LimitRecord:
+def _record(row: Row, *, is_capped: bool) -> LimitRecord:
     every, at = rows.span(row["every"]), rows.moment(row["at"])
     usage: Usage = usage_of(row)
     return LimitRecord(
@@ -143,4 +144,5 @@ def _record(row: Row) -> LimitRecord:
         tokens=room_under(row["most"], every, usage, at) if every > NO_TIME else None,
         waiting=row["waiting"],
         next_at=rows.maybe_moment(row["next_at"]),
+        is_capped=is_capped,
     )

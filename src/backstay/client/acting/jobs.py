@@ -180,12 +180,18 @@ class ActingDeadLetters:
         kind: str | None = None,
         queue: str | None = None,
         fingerprint: str | None = None,
+        owner: str | None = None,
         limit: int = 100,
     ) -> list[DeadLetter]:
         """Dead letters nobody has closed, newest first."""
         self.scope.need("dead_letters.read")
         return await self.scope.app.dead_letters.open(
-            kind=kind, queue=queue, tenant=self.scope.only_tenant, fingerprint=fingerprint, limit=limit
+            kind=kind,
+            queue=queue,
+            tenant=self.scope.only_tenant,
+            fingerprint=fingerprint,
+            owner=owner,
+            limit=limit,
         )
 
     async def groups(

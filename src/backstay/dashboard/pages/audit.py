@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from backstay.dashboard.forms import WHOLE
 from backstay.dashboard.frame import Frame, sentence
 from backstay.dashboard.views.job_query import id_of, moment_of
 from backstay.errors import BackstayError, InvalidSettings
@@ -73,6 +74,6 @@ def _filter(given: dict[str, str]) -> AuditFilter:
 def _mark(cursor: str | None) -> int | None:
     if not cursor:
         return None
-    if not cursor.isdigit() or len(cursor) > 18:
+    if not WHOLE.fullmatch(cursor):
         raise InvalidSettings("the cursor is not one of this list: start again without it")
     return int(cursor)

@@ -6,15 +6,19 @@ import json
 
 from fastapi import APIRouter, Request, Response
 
-from backstay.dashboard.forms import object_of, reason_of, text_of
+from backstay.dashboard.forms import maybe_whole_of, object_of, reason_of, text_of
 from backstay.dashboard.frame import Frame, sentence
 from backstay.dashboard.views.job_query import names_of
+from backstay.dashboard.visitor import Visitor
 from backstay.errors import BackstayError
 from backstay.http.access import PAYLOADS, not_allowed
 from backstay.kit import Crumb, path_of
 from backstay.model.records import DeadLetter
 
 MOST_SHOWN = 100
+FILTERS = ("kind", "queue", "fingerprint", "owner")
+NOBODY = "-"
+"""How the address asks for letters that nobody looks into."""
 CRASHED = frozenset({"crash loop", "crashed"})
 
 
@@ -40,14 +44,13 @@ class DeadLetterPages:
 
     async def show(self, request: Request) -> Response:
         """Show the letters that nobody has closed, newest first; crash victims apart."""
-        client = self._frame.visitor(request).client
-        given = {
-            name: request.query_params.get(name, "").strip() for name in ("kind", "queue", "fingerprint")
-        }
-        letters = await client.dead_letters.open(
+        visitor = self._frame.visitor(request)
+        given = {name: request.query_params.get(name, "").strip() for name in FILTERS}
+        letters = await visitor.client.dead_letters.open(
             kind=given["kind"] or None,
             queue=given["queue"] or None,
             fingerprint=given["fingerprint"] or None,
+            owner=_owner(given["owner"]),
             limit=MOST_SHOWN + 1,
         )
         shown = letters[:MOST_SHOWN]
@@ -61,6 +64,8 @@ class DeadLetterPages:
             given=given,
             kinds=names_of(letter.kind for letter in shown),
             queues=names_of(letter.queue for letter in shown),
+            owners=_owners(visitor, given["owner"], shown),
+            nobody=NOBODY,
         )
 
     async def retry(self, request: Request, job_id: str) -> Response:
@@ -117,7 +122,7 @@ class DeadLetterPages:
                 reason=await reason_of(request),
                 args=await object_of(request, "arguments"),
                 as_new=bool(await text_of(request, "as_new")),
-                version=int(await text_of(request, "version")) if await text_of(request, "version") else None,
+                version=await maybe_whole_of(request, "version"),
             )
         except BackstayError as error:
             return await self._editor(request, job_id, problem=sentence(error), status=422)
@@ -149,6 +154,20 @@ class DeadLetterPages:
             reason=await text_of(request, "reason") if problem else "",
             version=letters[0].version if letters else "",
         )
+
+
+def _owner(asked: str) -> str | None:
+    """Whose letters to show: None for everybody's, an empty text for those that nobody has taken."""
+    return "" if asked == NOBODY else asked or None
+
+
+def _owners(visitor: Visitor, asked: str, shown: list[DeadLetter]) -> list[str]:
+    """Whose letters can be asked for: the visitor's own, and those of everybody on the page."""
+    return [
+        name
+        for name in names_of([visitor.person.name, asked, *(letter.owner for letter in shown)])
+        if name != NOBODY
+    ]
 
 
 def _is_crash(letter: DeadLetter) -> bool:

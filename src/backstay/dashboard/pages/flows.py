@@ -12,7 +12,8 @@ from backstay.kit import Crumb, PageLinks, path_of
 from backstay.kit.words import count_of
 from backstay.model.states import State
 
-PAGE = 50
+PAGE = 20
+"""How many flows a page counts the jobs of: each may have thousands."""
 
 
 class FlowPages:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.routing import Mount
 
 from backstay.client.acting.acting import Acting
-from backstay.dashboard.forms import json_of, reason_of, text_of
+from backstay.dashboard.forms import json_of, reason_of, text_of, whole_or_text
 from backstay.dashboard.frame import API, Frame
 from backstay.dashboard.views.copies import copies_of
 from backstay.dashboard.views.job_query import moment_of
@@ -135,8 +135,8 @@ class JobPages:
 
         async def do() -> str:
             asked = await text_of(request, "priority")
-            priority = int(asked) if asked.isdigit() else asked
-            await self._client(request).jobs.set_priority(job_id, priority, reason=await reason_of(request))
+            reason = await reason_of(request)
+            await self._client(request).jobs.set_priority(job_id, whole_or_text(asked), reason=reason)
             return f"Its priority is {asked} from now on."
 
         return await self._frame.act(request, path_of("jobs", job_id), do)

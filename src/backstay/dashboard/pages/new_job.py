@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from backstay.dashboard.forms import object_of, text_of
+from backstay.dashboard.forms import object_of, text_of, whole_or_text
 from backstay.dashboard.frame import Frame, sentence
 from backstay.dashboard.visitor import Visitor
 from backstay.errors import BackstayError, InvalidSettings
@@ -76,7 +76,7 @@ async def _options(request: Request) -> JobOptions:
     return JobOptions(
         queue=await text_of(request, "queue") or None,
         delay=await text_of(request, "delay") or None,
-        priority=int(priority) if priority.lstrip("-").isdigit() else priority or None,
+        priority=whole_or_text(priority) if priority else None,
         tags=tags or None,
         key=await text_of(request, "key") or None,
         tenant=await text_of(request, "tenant") or None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from backstay.dashboard.forms import reason_of, text_of
+from backstay.dashboard.forms import reason_of, text_of, whole_or_text
 from backstay.dashboard.frame import Frame
 from backstay.dashboard.views.depths import is_living, kind_depths, queue_depths
 from backstay.dashboard.visitor import Visitor
@@ -112,7 +112,7 @@ class QueuePages:
             field, value = await text_of(request, "field"), await text_of(request, "value")
             await client.limits.set(
                 field,
-                int(value) if value.isdigit() else value,
+                whole_or_text(value),
                 kind=target.get("kind"),
                 queue=target.get("queue"),
                 reason=await reason_of(request),

@@ -37,6 +37,8 @@ LABELS = {
     "field": "Field",
 }
 LONGEST_NAME = 80
+FIRST_YEAR, LAST_YEAR = 1900, 9000
+"""A moment that a person means; at the edges of the calendar no other can be reckoned from it."""
 READY_VIEWS = (
     ("Running now", {"state": "running"}),
     ("Waiting for somebody or something", {"state": "held"}),
@@ -188,6 +190,10 @@ def moment_of(name: str, text: str) -> datetime:
         read = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidSettings(f"{name} is no moment: {text[:40]!r}; write it as 2026-03-01T09:30") from None
+    if not FIRST_YEAR <= read.year <= LAST_YEAR:
+        raise InvalidSettings(
+            f"{name} lies in the year {read.year}: choose one from {FIRST_YEAR} to {LAST_YEAR}"
+        )
     return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
 
 

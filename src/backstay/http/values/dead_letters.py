@@ -56,6 +56,7 @@ class DeadLetterGroupShown(Answer):
     last_died_at: Time
     job_id: UUID
     last_closed_at: Time | None = None
+    is_capped: bool = Field(description="There are more letters than were counted.")
     is_regressed: bool = Field(description="It struck again after somebody had decided about it.")
 
 

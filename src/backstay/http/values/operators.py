@@ -103,6 +103,7 @@ class LimitShown(Answer):
     tokens: int | None = None
     waiting: int
     next_at: Time | None = None
+    is_capped: bool = False
 
 
 class HolderShown(Answer):

@@ -12,7 +12,7 @@
     if (busy.has(part.id) || document.hidden || inUse(part)) return;
     busy.add(part.id);
     try {
-      const answer = await fetch(location.href, {headers: {"X-Fragment": part.id}, credentials: "same-origin"});
+      const answer = await fetch(location.href, {credentials: "same-origin"});
       if (answer.redirected && new URL(answer.url).pathname !== location.pathname) return location.reload();
       if (!answer.ok) throw new Error(answer.status);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(part.id);

@@ -160,7 +160,10 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitRecord:
-    """A limit as it is now: permits in use of `most`, or `tokens` left of which one comes `every` so often."""
+    """A limit as it is now: permits in use of `most`, or `tokens` left of which one comes `every` so often.
+
+    `waiting` jobs are counted up to a limit; where it `is_capped` more of them wait.
+    """
 
     key: str
     most: int
@@ -169,6 +172,7 @@ class LimitRecord:
     tokens: int | None
     waiting: int
     next_at: datetime | None
+    is_capped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,14 +30,15 @@ class DeadLetters(Protocol):
         tenant: str | None,
         limit: int,
         fingerprint: str | None = None,
+        owner: str | None = None,
     ) -> list[DeadLetter]:
-        """Dead letters nobody has closed, newest first."""
+        """Dead letters nobody has closed, newest first; those that nobody looks into have the owner ''."""
         ...
 
     async def groups(
-        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int
+        self, *, kind: str | None, queue: str | None, tenant: str | None, limit: int, most: int
     ) -> list[DeadLetterGroup]:
-        """Dead letters nobody has closed, by their cause, the most frequent first."""
+        """Dead letters nobody has closed, by their cause, the most frequent first, each counted up to `most`."""
         ...
 
     async def arguments(self, job_id: JobId) -> list[dict[str, Any] | None]:

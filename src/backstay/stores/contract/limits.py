@@ -40,8 +40,8 @@ class Limits(Protocol):
         """How many more jobs may start under each of these limits, of those that were ever asked for."""
         ...
 
-    async def all(self, *, limit: int) -> list[LimitRecord]:
-        """What is known of each limit."""
+    async def all(self, *, limit: int, most: int) -> list[LimitRecord]:
+        """What is known of each limit; who waits is counted up to `most`."""
         ...
 
     async def holders(self, key: str, *, limit: int) -> list[PermitHolder]:

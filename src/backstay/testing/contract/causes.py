@@ -27,7 +27,9 @@ async def test_deaths_that_differ_in_particulars_have_one_cause(store: Store) ->
     store.later(MINUTE)
     newest = await died_of(store, "order 2048 has no address")
 
-    often, once = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+    often, once = await store.stores.dead_letters.groups(
+        kind=None, queue=None, tenant=None, limit=10, most=100
+    )
 
     assert (often.kind, often.error_type, often.letters) == ("report", "ValueError", 2)
     assert (often.message, often.job_id) == ("order 2048 has no address", newest)
@@ -56,12 +58,43 @@ async def test_groups_can_be_narrowed_and_show_no_example_from_elsewhere(store: 
 
     async def found(**narrowed: str | None) -> list[tuple[int, JobId]]:
         asked = {"kind": None, "queue": None, "tenant": None, **narrowed}
-        groups = await store.stores.dead_letters.groups(**asked, limit=10)
+        groups = await store.stores.dead_letters.groups(**asked, limit=10, most=100)
         return [(group.letters, group.job_id) for group in groups]
 
     assert await found(tenant="acme") == [(1, acme)]
     assert await found(queue="mail") == [(1, mail)]
     assert await found(kind="welcome") == [(1, welcome)]
+
+
+async def test_the_letters_of_a_cause_are_counted_up_to_a_limit(store: Store) -> None:
+    for number in range(4):
+        newest = await died_of(store, f"order {number} has no address")
+        store.later(MINUTE)
+    rare = await died_of(store, "the warehouse does not answer")
+
+    groups = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10, most=3)
+
+    assert [(group.letters, group.is_capped, group.job_id) for group in groups] == [
+        (3, True, newest),
+        (1, False, rare),
+    ]
+
+
+async def test_open_letters_are_listed_by_who_looks_into_them(store: Store) -> None:
+    new, taken = await store.dead(), await store.dead()
+    await store.investigate(taken)
+    [owner] = {(await letter_of(store, taken)).owner}
+
+    async def found(owner: str | None) -> set[JobId]:
+        letters = await store.stores.dead_letters.open(
+            kind=None, queue=None, tenant=None, owner=owner, limit=10
+        )
+        return {letter.job_id for letter in letters}
+
+    assert await found(None) == {new, taken}
+    assert await found("") == {new}
+    assert await found(owner) == {taken}
+    assert await found("somebody else") == set()
 
 
 async def test_open_letters_are_counted_by_cause_and_hour(store: Store) -> None:
@@ -90,14 +123,14 @@ async def test_closed_letters_are_in_no_group(store: Store) -> None:
     await store.resolve(await store.dead())
     await store.investigate(await store.dead())
 
-    [group] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+    [group] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10, most=100)
 
     assert group.letters == 1
 
 
 async def test_a_cause_that_strikes_again_after_a_decision_has_come_back(store: Store) -> None:
     first = await died_of(store, "order 17 has no address")
-    [before] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+    [before] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10, most=100)
     store.later(MINUTE)
     closed_at = store.now()
     await store.resolve(first)
@@ -105,7 +138,7 @@ async def test_a_cause_that_strikes_again_after_a_decision_has_come_back(store: 
     await died_of(store, "order 2048 has no address")
     await died_of(store, "the warehouse does not answer")
 
-    found = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+    found = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10, most=100)
 
     came_back = {group.message: (group.is_regressed, group.last_closed_at) for group in found}
     assert (before.is_regressed, before.last_closed_at) == (False, None)
@@ -121,6 +154,6 @@ async def test_a_death_without_an_error_is_grouped_by_its_reason(store: Store) -
     store.later(2 * MINUTE)
     await store.stores.upkeep.miss_deadlines(limit=10)
 
-    [group] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10)
+    [group] = await store.stores.dead_letters.groups(kind=None, queue=None, tenant=None, limit=10, most=100)
 
     assert (group.letters, group.error_type, group.message) == (2, "", "deadline")

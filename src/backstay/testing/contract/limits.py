@@ -56,7 +56,7 @@ async def of_customer(store: Store, customer: object, **options: Any) -> JobId:
 
 async def known(store: Store, key: str) -> LimitRecord:
     """What the store knows of a limit."""
-    return next(one for one in await store.stores.limits.all(limit=100) if one.key == key)
+    return next(one for one in await store.stores.limits.all(limit=100, most=1000) if one.key == key)
 
 
 async def test_a_limited_claim_says_everything_that_a_plain_one_says(store: Store) -> None:
@@ -100,6 +100,17 @@ async def test_a_job_beyond_its_keys_limit_is_held_and_says_why(store: Store) ->
     held = await store.job(second)
     assert ids(claims) == [first, other]
     assert (held.state, held.reason) == (State.HELD, "limit: key customer:7 is full (1 at a time)")
+
+
+async def test_who_waits_for_a_limit_is_counted_up_to_a_limit(store: Store) -> None:
+    for _ in range(4):
+        await of_customer(store, 7)
+    await take(store)
+
+    [counted] = await store.stores.limits.all(limit=10, most=2)
+
+    assert (counted.in_use, counted.waiting, counted.is_capped) == (1, 2, True)
+    assert (await known(store, counted.key)).waiting == 3
 
 
 async def test_what_is_held_for_a_limit_goes_on_when_a_permit_is_free_however_the_job_ended(
@@ -310,7 +321,7 @@ async def test_keys_that_nobody_uses_are_forgotten_and_those_in_use_are_not(stor
 
     await store.forget_unused()
 
-    assert [one.key for one in await store.stores.limits.all(limit=10)] == ["key customer:2"]
+    assert [one.key for one in await store.stores.limits.all(limit=10, most=100)] == ["key customer:2"]
 
 
 async def test_a_paused_queue_and_a_worker_that_was_given_up_claim_nothing(store: Store) -> None:

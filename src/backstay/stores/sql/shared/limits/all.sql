@@ -1,4 +1,5 @@
--- Every limit that is in use or that jobs wait for first, with how much of it is used and how many wait.
+-- Every limit that is in use or that jobs wait for first, with how much of it is used and how many wait, counted up to
+-- a limit in the order of the index of what is parked.
 SELECT
     known.key,
     known.most,
@@ -14,10 +15,15 @@ SELECT
     ) AS in_use,
     (
         SELECT count(*)
-        FROM backstay.jobs AS parked
-        WHERE parked.state = 'held'
-          AND parked.parked_for IS NOT NULL
-          AND parked.parked_for = known.key
+        FROM (
+            SELECT 1
+            FROM backstay.jobs AS parked
+            WHERE parked.state = 'held'
+              AND parked.parked_for IS NOT NULL
+              AND parked.parked_for = known.key
+            ORDER BY parked.turn, parked.id
+            LIMIT :most
+        ) AS up_to_the_limit
     ) AS waiting,
     clock.at
 FROM backstay.limits AS known
