@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 
 from backstay import Backstay
 from backstay.cli.commands import backstay as command_line
+from backstay.dispatch.address import take_prefix
 from backstay.dispatch.keys import Keys
 from backstay.dispatch.lines import Lines
 from backstay.dispatch.link import RedisLink
-from backstay.dispatch.address import take_prefix
 from backstay.errors import InvalidSettings, StoreUnavailable
 from backstay.model.limits.fairness import Fair
 from backstay.model.records import Wanted
@@ -181,13 +181,43 @@ async def test_each_job_runs_once_whatever_stands_in_redis(shop: Shop, redis: Re
 
 async def test_an_id_taken_by_a_worker_that_died_is_not_lost(shop: Shop, redis: Redis) -> None:
     await shop.note.enqueue(number=1)
-    taken = await redis.lmove("queue:pending:plain:note:5", "worker:dead:active", "RIGHT", "LEFT")
+    taken = await redis.rpop("queue:pending:plain:note:5")
+    await redis.zadd("worker:dead:active", {taken: 1})
 
     async with shop.app.working():
         await shop.until_all_ran(1)
 
     assert taken is not None
     assert shop.ran == {1: 1}
+
+
+async def test_ids_of_a_paused_queue_stay_in_their_lines_and_in_their_order(shop: Shop, redis: Redis) -> None:
+    await shop.app.queues.pause("shared", reason="a test")
+    share = shop.share.options
+    big = [await share(tenant="big").enqueue(number=number) for number in range(5)]
+    small = await share(tenant="small").enqueue(number=9)
+    before = await shown(redis)
+
+    async with shop.app.working():
+        for number in range(10, 40):
+            await shop.note.enqueue(number=number)
+        async with asyncio.timeout(60):
+            # A worker may have taken them at this moment, and is about to put them back.
+            while len(shop.ran) < 30 or in_order(await shown(redis)) != in_order(before):
+                await asyncio.sleep(0.02)
+        await shop.app.queues.resume("shared")
+        await shop.until_all_ran(36)
+
+    assert in_order(before)["queue:pending:shared:share:5:big"] == [str(job.id) for job in big]
+    assert in_order(before)["queue:pending:shared:share:5:small"] == [str(small.id)]
+    assert set(shop.ran.values()) == {1}
+
+
+def in_order(lines: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The ids of the queue whose tenants take turns as they will be taken, each once, of each of its lines."""
+    return {
+        name: list(dict.fromkeys(reversed(ids))) for name, ids in lines.items() if ":shared:" in name and ids
+    }
 
 
 async def test_jobs_run_while_redis_is_away_and_it_is_refilled_when_it_is_back(

@@ -9,6 +9,7 @@ from plans import BATCH, MINUTE, Hot, Tables, cases
 
 HOT: Hot = {
     "dispatch/claim_named": (set(), 3 * BATCH),
+    "dispatch/paused": (set(), 2 * BATCH),
     # Each of two dozen lines has more waiting than are looked at.
     "dispatch/waiting": ({"jobs_claim"}, 25 * BATCH),
     "dispatch/later": ({"jobs_due"}, BATCH),

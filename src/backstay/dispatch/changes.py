@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import chain, groupby
+from typing import Any
 from uuid import UUID
 
 from backstay.dispatch.keys import JOB_KEPT, LOCK_KEPT, LONGEST_LIST, METRICS_KEPT, WORKER_KEPT, Keys
@@ -14,40 +15,34 @@ from backstay.model.states import State
 LONGEST_RESULT = 4096
 
 
-class Change(Protocol):
-    """Something that has happened."""
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """Where commands gather; `script` gives a script of ours, which is called as one of them."""
 
-    def write(self, pipe: Any, keys: Keys) -> None:
-        """Add the commands that tell of it to a pipeline."""
-        ...
+    keys: Keys
+    commands: Any
+    script: Callable[[str], Any]
+
+    async def call(self, name: str, words: Sequence[object]) -> None:
+        """Add a call of a script, which gets the prefix of all keys first."""
+        await self.script(name)(args=[self.keys.prefix, *words], client=self.commands)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A worker has these jobs now; ids that it took and did not get leave its list."""
+    """A worker has these jobs now."""
 
     worker: str
     jobs: Sequence[UUID]
     at_ms: int
-    passed_over: Sequence[UUID] = ()
 
-    def write(self, pipe: Any, keys: Keys) -> None:
-        own = keys.worker(self.worker, "active")
-        for job_id in (*self.passed_over, *self.jobs):
-            pipe.lrem(own, 0, str(job_id))
-        if not self.jobs:
-            return
-        ids = list(map(str, self.jobs))
-        for name in ("pending", "failed", "dlq"):
-            pipe.zrem(keys.queue(name), *ids)
-        _show(pipe, keys.queue("active"), ids, self.at_ms)
-        for text in ids:
-            pipe.set(keys.job(text, "status"), State.RUNNING.value, ex=JOB_KEPT)
-            pipe.set(keys.lock(text), self.worker, nx=True, ex=LOCK_KEPT)
-        pipe.lpush(own, *ids)
-        pipe.sadd(keys.worker(self.worker, "jobs"), *ids)
-        for part in ("active", "jobs"):
-            pipe.expire(keys.worker(self.worker, part), WORKER_KEPT)
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A worker took these ids, and the jobs were not for it."""
+
+    worker: str
+    jobs: Sequence[UUID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +51,13 @@ class Held:
 
     jobs: Sequence[UUID]
 
-    def write(self, pipe: Any, keys: Keys) -> None:
-        for job_id in self.jobs:
-            pipe.expire(keys.lock(job_id), LOCK_KEPT)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """An attempt has ended: its id goes where the job is now."""
 
-    job: UUID
     worker: str
+    job: UUID
     state: State
     at_ms: int
     took_ms: int | None = None
@@ -74,31 +65,18 @@ class Ended:
     error: str | None = None
     due_ms: float | None = None
 
-    def write(self, pipe: Any, keys: Keys) -> None:
-        text = str(self.job)
-        pipe.zrem(keys.queue("active"), text)
-        pipe.lrem(keys.worker(self.worker, "active"), 0, text)
-        pipe.srem(keys.worker(self.worker, "jobs"), text)
-        pipe.delete(keys.lock(text))
-        pipe.set(keys.job(text, "status"), self.state.value, ex=JOB_KEPT)
-        self._write_data(pipe, keys.job(text, "data"))
-        if place := self._place():
-            _show(pipe, keys.queue(place), [text], self.at_ms)
-            name = "completed" if self.state is State.COMPLETED else "failed"
-            _count(pipe, keys.metric(name), text, self.at_ms)
-        if self.took_ms is not None:
-            _count(pipe, keys.metric("durations"), f"{text}:{self.took_ms}", self.at_ms)
-        if self.due_ms is not None:
-            pipe.zadd(keys.queue("delayed"), {text: self.due_ms})
+    def words(self) -> tuple[object, ...]:
+        """As the script takes them."""
+        told = (self.took_ms, _short(self.result), _short(self.error), self.due_ms)
+        return (
+            str(self.job),
+            self.state.value,
+            self._place(),
+            self.at_ms,
+            *("" if one is None else one for one in told),
+        )
 
-    def _write_data(self, pipe: Any, key: str) -> None:
-        told = {"result": self.result, "error": self.error}
-        short = {name: text for name, text in told.items() if text and len(text) <= LONGEST_RESULT}
-        if short:
-            pipe.hset(key, mapping=short)
-            pipe.expire(key, JOB_KEPT)
-
-    def _place(self) -> str | None:
+    def _place(self) -> str:
         """Where people find it; a job that put itself off has not failed."""
         match self.state:
             case State.COMPLETED:
@@ -108,7 +86,7 @@ class Ended:
             case State.SCHEDULED if self.error is not None:
                 return "failed"
             case _:
-                return None
+                return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +95,6 @@ class Progressed:
 
     job: UUID
     percent: float
-
-    def write(self, pipe: Any, keys: Keys) -> None:
-        pipe.set(keys.job(self.job, "progress"), round(self.percent), ex=JOB_KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +105,59 @@ class Beat:
     stats: Mapping[str, object]
     at_ms: int
 
-    def write(self, pipe: Any, keys: Keys) -> None:
-        stats = keys.worker(self.worker, "stats")
-        pipe.zadd(keys.workers, {self.worker: self.at_ms})
-        pipe.zremrangebyscore(keys.workers, "-inf", self.at_ms - WORKER_KEPT.total_seconds() * 1000)
-        pipe.set(keys.worker(self.worker, "heartbeat"), self.at_ms, ex=WORKER_KEPT)
-        pipe.hset(stats, mapping={name: str(value) for name, value in self.stats.items()})
-        pipe.expire(stats, WORKER_KEPT)
+
+Change = Started | PassedOver | Held | Ended | Progressed | Beat
+
+
+async def write(changes: Iterable[Change], pipe: Pipe) -> None:
+    """Add the commands that tell of changes, in their order; ends of one worker's jobs go together."""
+    for worker, some in groupby(changes, key=_worker_whose_job_ended):
+        ended = []
+        for change in some:
+            if isinstance(change, Ended):
+                ended.append(change)
+            else:
+                await _write_one(change, pipe)
+        if worker is not None:
+            await _write_ended(worker, ended, pipe)
+
+
+def _worker_whose_job_ended(change: Change) -> str | None:
+    return change.worker if isinstance(change, Ended) else None
+
+
+async def _write_one(change: Change, pipe: Pipe) -> None:
+    keys, commands = pipe.keys, pipe.commands
+    match change:
+        case Started(worker, jobs, at_ms):
+            lives = (JOB_KEPT, LOCK_KEPT, WORKER_KEPT)
+            seconds = [int(one.total_seconds()) for one in lives]
+            await pipe.call("started", [LONGEST_LIST, at_ms, *seconds, worker, *map(str, jobs)])
+        case PassedOver(worker, jobs):
+            commands.zrem(keys.worker(worker, "active"), *map(str, jobs))
+        case Held(jobs):
+            for job_id in jobs:
+                commands.expire(keys.lock(job_id), LOCK_KEPT)
+        case Progressed(job, percent):
+            commands.set(keys.job(job, "progress"), round(percent), ex=JOB_KEPT)
+        case Beat():
+            _write_beat(change, pipe)
+
+
+async def _write_ended(worker: str, ended: Sequence[Ended], pipe: Pipe) -> None:
+    kept, counted = int(JOB_KEPT.total_seconds()), int(METRICS_KEPT.total_seconds())
+    words = chain.from_iterable(one.words() for one in ended)
+    await pipe.call("ended", [LONGEST_LIST, kept, counted, worker, *words])
+
+
+def _write_beat(beat: Beat, pipe: Pipe) -> None:
+    keys, commands = pipe.keys, pipe.commands
+    stats = keys.worker(beat.worker, "stats")
+    commands.zadd(keys.workers, {beat.worker: beat.at_ms})
+    commands.zremrangebyscore(keys.workers, "-inf", beat.at_ms - WORKER_KEPT.total_seconds() * 1000)
+    commands.set(keys.worker(beat.worker, "heartbeat"), beat.at_ms, ex=WORKER_KEPT)
+    commands.hset(stats, mapping={name: str(value) for name, value in beat.stats.items()})
+    commands.expire(stats, WORKER_KEPT)
 
 
 def error_told(error: Any) -> str | None:
@@ -146,13 +167,5 @@ def error_told(error: Any) -> str | None:
     return json.dumps({"error_class": error.error_class, "message": error.message}, default=str)
 
 
-def _show(pipe: Any, place: str, ids: Sequence[str], at_ms: int) -> None:
-    """Put ids where people look, and keep the newest."""
-    pipe.zadd(place, dict.fromkeys(ids, at_ms))
-    pipe.zremrangebyrank(place, 0, -LONGEST_LIST - 1)
-
-
-def _count(pipe: Any, key: str, member: str, at_ms: int) -> None:
-    pipe.zadd(key, {member: at_ms})
-    pipe.zremrangebyscore(key, "-inf", at_ms - METRICS_KEPT.total_seconds() * 1000)
-    pipe.expire(key, METRICS_KEPT)
+def _short(text: str | None) -> str | None:
+    return text if text is not None and len(text) <= LONGEST_RESULT else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -16,10 +16,34 @@ from backstay.model.limits.admission import Claimed
 from backstay.model.records import Renewed, Settled, Wanted
 from backstay.model.settlement import Settlement
 from backstay.model.states import State
+from backstay.runtime.env import Env
 from backstay.stores.contract import Claims
 
 DIRECT_EVERY = 10
 """One claim in this many asks PostgreSQL without ids, so that what Redis has lost is soon found."""
+
+ASKED_AGAIN_AFTER = 1.0
+"""A pause that has ended is noticed so soon at the latest where its jobs are suggested; PostgreSQL is asked before."""
+
+
+class NotAsked:
+    """Pairs that are paused: their ids stay in Redis, where they would be taken out in vain."""
+
+    def __init__(self, env: Env) -> None:
+        self._env = env
+        self._until: dict[tuple[str, str], float] = {}
+
+    def put_off(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Leave these pairs alone for a moment."""
+        self._until.update(dict.fromkeys(pairs, self._env.monotonic() + ASKED_AGAIN_AFTER))
+
+    def without(self, wanted: Sequence[Wanted]) -> Sequence[Wanted]:
+        """Those that may be asked for now."""
+        if not self._until:
+            return wanted
+        now = self._env.monotonic()
+        self._until = {pair: until for pair, until in self._until.items() if until > now}
+        return [pair for pair in wanted if (pair.queue, pair.kind) not in self._until]
 
 
 class DispatchedClaims(PassedOnClaims):
@@ -29,9 +53,10 @@ class DispatchedClaims(PassedOnClaims):
     lost waits for one poll at most.
     """
 
-    def __init__(self, claims: Claims, named: Named, lines: Lines, mirror: Mirror) -> None:
+    def __init__(self, claims: Claims, named: Named, lines: Lines, mirror: Mirror, env: Env) -> None:
         super().__init__(claims)
         self._named, self._lines, self._mirror = named, lines, mirror
+        self._not_asked = NotAsked(env)
         self._number = 0
         self._is_owed = False
 
@@ -61,13 +86,22 @@ class DispatchedClaims(PassedOnClaims):
     async def _claim_suggested(
         self, wanted: Sequence[Wanted], *, worker: str, claim_id: UUID, limit: int
     ) -> list[Claim]:
-        ids = await self._lines.take(worker, wanted, limit)
+        ids = await self._lines.take(worker, self._not_asked.without(wanted), limit)
         if not ids:
             return []
         claims = await self._named.claim(wanted, ids, worker=worker, claim_id=claim_id)
         got = {claim.id for claim in claims}
-        self._mirror.started(worker, (), passed_over=[job_id for job_id in ids if job_id not in got])
+        missed = [job_id for job_id in ids if job_id not in got]
+        if missed:
+            await self._pass_over(worker, missed)
         return claims
+
+    async def _pass_over(self, worker: str, ids: Sequence[UUID]) -> None:
+        """Forget ids whose jobs were not to be had, but for those that only wait for a pause to end."""
+        paused = await self._named.paused(ids)
+        await self._lines.put_back(paused)
+        self._not_asked.put_off({(job.queue, job.kind) for job in paused})
+        self._mirror.passed_over(worker, ids)
 
     def _note(self, worker: str, claims: list[Claim]) -> list[Claim]:
         self._mirror.started(worker, claims)

@@ -12,12 +12,16 @@ from backstay.model.suggestions import Snapshot, Suggestion
 
 
 class Named(Protocol):
-    """Claims jobs by their ids."""
+    """Claims jobs by their ids, and says why it did not."""
 
     async def claim(
         self, wanted: Sequence[Wanted], ids: Sequence[UUID], *, worker: str, claim_id: UUID
     ) -> list[Claim]:
         """Claim those of the named jobs that can be, in order of turn."""
+        ...
+
+    async def paused(self, ids: Sequence[UUID]) -> list[Suggestion]:
+        """Those of the named jobs that wait in a paused queue, or are of a paused kind, in the order given."""
         ...
 
 

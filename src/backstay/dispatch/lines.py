@@ -52,6 +52,14 @@ class Lines:
 
         return _ids(await self._link.run(move, otherwise=[]))
 
+    async def put_back(self, jobs: Sequence[Suggestion]) -> None:
+        """Put ids that were taken where they were: at the front of their lines, the first one foremost."""
+        if jobs:
+            words = [part for job in reversed(jobs) for part in self._words(job)]
+            await self._link.run(
+                lambda _: self._link.script("put_back")(args=[self._keys.prefix, *words]), otherwise=None
+            )
+
     async def move_due(self, now_ms: int, *, most: int = DUE_IN_ONE_PASS) -> int:
         """One pass over what is due; returns how many ids were moved into their lines."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
 
 from redis.asyncio import Redis
 
-from backstay.dispatch.changes import Beat, Change, Ended, Held, Progressed, Started
+from backstay.dispatch.changes import Beat, Change, Ended, Held, PassedOver, Pipe, Progressed, Started, write
 from backstay.dispatch.keys import Keys
 from backstay.dispatch.link import RedisLink
 from backstay.model.job import Claim
@@ -33,12 +33,17 @@ class Mirror:
         self._task: asyncio.Task[None] | None = None
         self._began: dict[UUID, float] = {}
 
-    def started(self, worker: str, claims: Iterable[Claim], *, passed_over: Iterable[UUID] = ()) -> None:
-        """A worker has these jobs now; ids that it took and did not get leave its list."""
-        ids, missed = [claim.id for claim in claims], list(passed_over)
+    def started(self, worker: str, claims: Iterable[Claim]) -> None:
+        """A worker has these jobs now."""
+        ids = [claim.id for claim in claims]
         self._began.update(dict.fromkeys(ids, self._env.monotonic()))
-        if ids or missed:
-            self._note(Started(worker, ids, self._now_ms(), missed))
+        if ids:
+            self._note(Started(worker, ids, self._now_ms()))
+
+    def passed_over(self, worker: str, ids: Sequence[UUID]) -> None:
+        """A worker took these ids, and did not get the jobs."""
+        if ids:
+            self._note(PassedOver(worker, ids))
 
     def held(self, claims: Iterable[Claim]) -> None:
         """These jobs still run."""
@@ -121,13 +126,12 @@ class Mirror:
                 self._changes.clear()
 
     async def _write(self, changes: list[Change]) -> None:
-        async def write(client: Redis) -> None:
-            async with client.pipeline(transaction=True) as pipe:
-                for change in changes:
-                    change.write(pipe, self._keys)
-                await pipe.execute()
+        async def put(client: Redis) -> None:
+            async with client.pipeline(transaction=True) as commands:
+                await write(changes, Pipe(self._keys, commands, self._link.script))
+                await commands.execute()
 
-        await self._link.run(write, otherwise=None)
+        await self._link.run(put, otherwise=None)
 
     def _now_ms(self) -> int:
         return int(self._env.wall().timestamp() * 1000)

@@ -44,7 +44,7 @@ class RedisDispatch:
 
     def claims(self, claims: Claims, named: Named) -> Claims:
         """What claims jobs that Redis suggests, and tells Redis what became of them."""
-        return DispatchedClaims(claims, named, self._lines, self._mirror)
+        return DispatchedClaims(claims, named, self._lines, self._mirror, self._env)
 
     def telling(self, progress: Telling) -> Telling:
         """What keeps how far jobs have come, and tells Redis of it."""

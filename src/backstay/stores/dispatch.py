@@ -30,6 +30,10 @@ class DispatchStore:
         )
         return claim_rows.claims(found, wanted, worker)
 
+    async def paused(self, ids: Sequence[UUID]) -> list[Suggestion]:
+        """Those of the named jobs that wait in a paused queue, or are of a paused kind, in the order given."""
+        return [_suggestion(row) for row in await self.lane.fetch("dispatch/paused", ids=list(ids))]
+
     async def waiting(self, limit: int) -> list[Suggestion]:
         """The jobs that are first in line."""
         return [_suggestion(row) for row in await self.lane.fetch("dispatch/waiting", limit=limit)]

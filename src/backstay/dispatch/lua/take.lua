@@ -1,12 +1,18 @@
--- Moves ids from the lines of the wanted pairs to the worker's own list: the best rank first, and in fair queues the
--- tenant whose turn it is. ARGV: prefix, the worker's list, its seconds, how many, then for each pair: queue, kind, and
+-- Moves ids from the lines of the wanted pairs to what the worker has taken: the best rank first, and in fair queues the
+-- tenant whose turn it is. ARGV: prefix, the key of what it has taken, its seconds, how many, then for each pair: queue, kind, and
 -- the weights of its tenants as JSON where it is fair, else nothing.
 local prefix, own, kept, most = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local taken = {}
 
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
 local function move(line)
-  local id = redis.call('LMOVE', line, own, 'RIGHT', 'LEFT')
-  if id then taken[#taken + 1] = id end
+  local id = redis.call('RPOP', line)
+  if id then
+    redis.call('ZADD', own, now, id)
+    taken[#taken + 1] = id
+  end
   return id
 end
 
