@@ -246,11 +246,11 @@ def list_candidates(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List calibration changes, those that wait first."""
     if ctx.invoked_subcommand is not None:
         return
-    from backstay_watchpoint.web.board import candidates as read
+    from backstay_watchpoint.services.calibration import all_candidates
 
     async def do(jobs: Jobs) -> list[dict[str, Any]]:
         async with jobs.platform.database.transaction() as transaction:
-            return await read(transaction)
+            return await all_candidates(transaction)
 
     shown = ("id", "tile_id", "status", "violation_reason", "created_at")
     found = _with_jobs(do)

@@ -21,8 +21,7 @@ from backstay_watchpoint.domain.forecasts import Model, RunStatus
 from backstay_watchpoint.domain.payloads import Coefficients, InferencePayload, TaskType, read_payload
 from backstay_watchpoint.local import compute
 from backstay_watchpoint.outside.clients import s3_client
-from backstay_watchpoint.services.work import insert_into
-from backstay_watchpoint.store.database import Database
+from backstay_watchpoint.store.database import Database, insert_into
 from backstay_watchpoint.store.tables import (
     calibration_candidates,
     calibration_coefficients,

@@ -8,7 +8,8 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain.payloads import AlertMessage
-from backstay_watchpoint.services.work import OutgoingMessage, QueueName, Work, insert_into
+from backstay_watchpoint.services.work import OutgoingMessage, QueueName, Work
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import alerts
 
 

@@ -12,7 +12,8 @@ from backstay_watchpoint.domain.brake import Candidates
 from backstay_watchpoint.domain.retention import AUDIT_BATCH, AUDIT_LOGS
 from backstay_watchpoint.services.cleanup import count_candidates
 from backstay_watchpoint.services.outside import Objects
-from backstay_watchpoint.services.work import Work, insert_into
+from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import audit_logs
 
 

@@ -19,7 +19,8 @@ from backstay_watchpoint.domain.subscriptions import (
 )
 from backstay_watchpoint.services.alerts import raise_alert
 from backstay_watchpoint.services.outside import Payments, PaymentsError, UnknownPlan
-from backstay_watchpoint.services.work import Work, insert_into
+from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import billing_drifts, customer_intents, organizations
 
 UNKNOWN_PLAN_ALERT = "StripePlanUnknown"

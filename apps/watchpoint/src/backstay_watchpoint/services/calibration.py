@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import func, select, update
@@ -16,7 +17,8 @@ from backstay_watchpoint.domain.payloads import TaskType
 from backstay_watchpoint.domain.periods import Period, period_start
 from backstay_watchpoint.services.outside import Provider
 from backstay_watchpoint.services.verification import has_requests, may_not_be_asked, request
-from backstay_watchpoint.services.work import Work, insert_into
+from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import (
     calibration_candidates,
     calibration_coefficients,
@@ -43,6 +45,19 @@ async def update_coefficients(work: Work, provider: Provider, *, forecast_bucket
         if await has_requests(transaction, batch):
             await work.publisher.collect_results(transaction, batch, work.now)
     return work.items
+
+
+async def all_candidates(transaction: AsyncConnection, limit: int = 50) -> list[dict[str, Any]]:
+    """Return the calibration changes, those that wait first."""
+    rows = await transaction.execute(
+        select(calibration_candidates)
+        .order_by(
+            calibration_candidates.c.status != CandidateStatus.PENDING,
+            calibration_candidates.c.created_at.desc(),
+        )
+        .limit(limit)
+    )
+    return [dict(row) for row in rows.mappings()]
 
 
 async def approve(transaction: AsyncConnection, candidate_id: str, *, by: str, now: datetime) -> str:

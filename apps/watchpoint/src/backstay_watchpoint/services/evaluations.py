@@ -12,7 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain.canaries import is_canary
 from backstay_watchpoint.services.notifications import notify
-from backstay_watchpoint.services.work import Publisher, insert_into
+from backstay_watchpoint.services.work import Publisher
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import evaluation_state, watchpoints
 
 

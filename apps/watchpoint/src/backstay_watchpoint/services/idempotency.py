@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from backstay_watchpoint.services.work import insert_into
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import idempotency_keys
 
 KEPT_FOR = timedelta(hours=24)

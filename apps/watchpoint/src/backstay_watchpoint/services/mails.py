@@ -22,7 +22,7 @@ from backstay_watchpoint.domain.payloads import (
 )
 from backstay_watchpoint.domain.summaries import summary_text
 from backstay_watchpoint.services.summaries import generate_summary
-from backstay_watchpoint.services.work import insert_into
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import (
     alerts,
     notification_deliveries,

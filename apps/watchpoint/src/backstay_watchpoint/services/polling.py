@@ -15,7 +15,8 @@ from backstay_watchpoint.domain.nowcast import TOLERANCE, pair, unused
 from backstay_watchpoint.domain.polling import Available, KnownRun, PollInput, Start, choose, look_since
 from backstay_watchpoint.services.forecasts import StoredRun, build_payload, submit
 from backstay_watchpoint.services.outside import AllMirrorsFailed, MirrorAnswer, Provider, Upstream
-from backstay_watchpoint.services.work import Work, insert_into
+from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import forecast_runs, mirror_checks
 
 

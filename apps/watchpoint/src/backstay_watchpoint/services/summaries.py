@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain.summaries import EventReport, Metric, report
-from backstay_watchpoint.services.work import insert_into
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import (
     evaluation_state,
     event_summaries,

@@ -19,7 +19,8 @@ from backstay_watchpoint.domain.usage import (
     roll_over,
     target_date,
 )
-from backstay_watchpoint.services.work import Work, insert_into
+from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import organizations, rate_limits, usage_history, watchpoints
 
 

@@ -16,7 +16,8 @@ from backstay_watchpoint.domain.payloads import InferencePayload, TaskType, Time
 from backstay_watchpoint.domain.results import ASKED_AGAIN_FOR, MAX_REQUESTS
 from backstay_watchpoint.services.alerts import raise_alert
 from backstay_watchpoint.services.outside import Objects, Provider, ProviderError, StorageError
-from backstay_watchpoint.services.work import Work, insert_into
+from backstay_watchpoint.services.work import Work
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import (
     evaluation_state,
     forecast_runs,

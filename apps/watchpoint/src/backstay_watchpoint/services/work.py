@@ -10,11 +10,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-from sqlalchemy import Table, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from backstay_watchpoint.store.database import Database
+from backstay_watchpoint.store.database import Database, insert_into
 from backstay_watchpoint.store.tables import run_changes, task_runs
 
 log = logging.getLogger(__name__)
@@ -167,10 +166,3 @@ class Work:
             .where(task_runs.c.id == self.run_id)
             .values(items=task_runs.c["items"] + len(self._pending))
         )
-
-
-def insert_into(connection: AsyncConnection, table: Table) -> Any:
-    """Return an INSERT of the connection's database, which knows ON CONFLICT."""
-    if connection.dialect.name == "postgresql":
-        return postgresql.insert(table)
-    return sqlite.insert(table)

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from backstay_watchpoint.services.work import insert_into
+from backstay_watchpoint.store.database import insert_into
 from backstay_watchpoint.store.tables import installation, run_changes, task_runs
 
 

@@ -15,13 +15,13 @@ from backstay_watchpoint.domain.catalogue import TaskSpec
 from backstay_watchpoint.domain.day_strip import RunSeen, StripRow, day_strip
 from backstay_watchpoint.domain.fires import fires
 from backstay_watchpoint.domain.forecasts import RETENTION, Model, RunStatus
+from backstay_watchpoint.services.calibration import all_candidates
 from backstay_watchpoint.store import runs
 from backstay_watchpoint.store.runs import Trigger
 from backstay_watchpoint.store.tables import (
     alerts,
     audit_logs,
     billing_drifts,
-    calibration_candidates,
     evaluation_state,
     forecast_runs,
     idempotency_keys,
@@ -106,18 +106,25 @@ async def forecast_board(transaction: AsyncConnection, mirror_order: Sequence[st
     newest = await transaction.execute(
         select(forecast_runs).order_by(forecast_runs.c.run_timestamp.desc(), forecast_runs.c.model).limit(40)
     )
+    failed = await transaction.execute(
+        select(forecast_runs)
+        .where(forecast_runs.c.status == RunStatus.FAILED)
+        .order_by(forecast_runs.c.finished_at.desc())
+        .limit(10)
+    )
     mirrors = await transaction.execute(
         select(mirror_checks).order_by(mirror_checks.c.source, mirror_checks.c.mirror)
     )
     return {
         "by_model": by_model,
+        "failed": [{**row, "run_at": _run_name(row)} for row in failed.mappings()],
         "runs": [{**row, "run_at": _run_name(row)} for row in newest.mappings()],
         "mirrors": _mirror_rows([dict(row) for row in mirrors.mappings()], mirror_order),
     }
 
 
 def _run_name(row: Any) -> str:
-    return f"{row['model'].replace('_', ' ')} {row['run_timestamp']:%d %b %H:%M} UTC"
+    return f"{row['model'].replace('_', ' ')} {row['run_timestamp']:%d %b %H:%M}"
 
 
 def _mirror_rows(checks: list[dict[str, Any]], order: Sequence[str]) -> list[dict[str, Any]]:
@@ -128,6 +135,7 @@ def _mirror_rows(checks: list[dict[str, Any]], order: Sequence[str]) -> list[dic
         row[check["source"]] = "ok" if check["error"] is None else "failing"
         row["failures"] = max(row["failures"], check["failures_in_a_row"])
         row["error"] = row["error"] or check["error"]
+        row["state"] = "ok" if row["error"] is None else "failing"
         row["checked_at"] = max(row.get("checked_at", check["checked_at"]), check["checked_at"])
     known = {name: place for place, name in enumerate(order)}
     return sorted(by_mirror.values(), key=lambda row: (known.get(row["mirror"], len(known)), row["mirror"]))
@@ -156,7 +164,7 @@ async def quality(transaction: AsyncConnection) -> dict[str, Any]:
     return {
         "canaries": [_canary(dict(row)) for row in canaries.mappings()],
         "accuracy": [_accuracy(dict(row)) for row in accuracy.mappings()],
-        "candidates": [_candidate(row) for row in await candidates(transaction)],
+        "candidates": [_candidate(row) for row in await all_candidates(transaction)],
         "requests": await provider_requests(transaction),
     }
 
@@ -164,7 +172,8 @@ async def quality(transaction: AsyncConnection) -> dict[str, Any]:
 async def provider_requests(transaction: AsyncConnection, limit: int = 30) -> list[dict[str, Any]]:
     """Return what the provider was asked for beside forecasts: what failed first, then what is waited for."""
     rows = await transaction.execute(
-        select(provider_jobs)
+        select(provider_jobs, forecast_runs.c.model, forecast_runs.c.run_timestamp)
+        .outerjoin(forecast_runs, forecast_runs.c.id == provider_jobs.c.subject)
         .order_by(
             provider_jobs.c.error.is_(None),
             provider_jobs.c.finished_at.is_not(None),
@@ -174,16 +183,6 @@ async def provider_requests(transaction: AsyncConnection, limit: int = 30) -> li
         .limit(limit)
     )
     return [_request(dict(row)) for row in rows.mappings()]
-
-
-async def candidates(transaction: AsyncConnection, limit: int = 50) -> list[dict[str, Any]]:
-    """Return the calibration changes, those that wait first."""
-    rows = await transaction.execute(
-        select(calibration_candidates)
-        .order_by(calibration_candidates.c.status != "pending", calibration_candidates.c.created_at.desc())
-        .limit(limit)
-    )
-    return [dict(row) for row in rows.mappings()]
 
 
 async def drifts(transaction: AsyncConnection) -> list[dict[str, Any]]:
@@ -277,7 +276,8 @@ def _candidate(row: dict[str, Any]) -> dict[str, Any]:
 
 def _request(row: dict[str, Any]) -> dict[str, Any]:
     state = "waiting" if row["finished_at"] is None else "complete" if row["error"] is None else "failed"
-    return {**row, "what": f"{row['task_type']} of {row['subject']}", "state": state}
+    subject = row["subject"] if row["model"] is None else _run_name(row)
+    return {**row, "what": f"{row['task_type']} of {subject}", "state": state}
 
 
 def _canary(row: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from backstay_watchpoint.services.security import SecurityEvent, note_attempt
 from backstay_watchpoint.services.work import Work
 from backstay_watchpoint.web import board
 from backstay_watchpoint.web.task_pages import add_task_pages
+from backstay_watchpoint.web.work_page import add_work_page
 
 TONES: dict[str, Tone] = {
     "done": "good",
@@ -62,6 +63,7 @@ QUIET = (Cell.IDLE, Cell.DUE)
 """Shown empty: what is still to come must not draw the eye."""
 NAV = [
     NavItem("Day", "/ops", key="g d"),
+    NavItem("Work", "/ops/work", key="g w"),
     NavItem("Forecasts", "/ops/forecasts", key="g f"),
     NavItem("Quality", "/ops/quality", key="g q"),
     NavItem("Billing", "/ops/billing", key="g b"),
@@ -102,6 +104,7 @@ def install_pages(app: FastAPI, jobs: Jobs) -> None:
     operator = Annotated[Actor, Depends(auth.require("ops.use"))]
     _day_routes(web, pages, jobs, operator)
     add_task_pages(web, pages, jobs, operator)
+    add_work_page(web, pages, jobs, operator)
     _look_routes(web, pages, jobs, operator)
     _decision_routes(web, pages, jobs, operator)
     app.include_router(web)
