@@ -176,8 +176,16 @@ async def test_a_report_receives_the_id_of_the_import(world: World, api: httpx.A
     assert shown["result"]["input"]["import_id"] == first
 
 
+HAPPENED = """
+UPDATE backstay.jobs SET created_at = $2, run_at = $2, first_due_at = NULL, finished_at = $3, started_at = $4
+WHERE id = $1
+"""
+STARTED = "UPDATE backstay.attempts SET started_at = $2, finished_at = $3 WHERE job_id = $1"
+
+
 async def test_the_promises_are_reckoned_from_what_happened(world: World) -> None:
-    """AEO-034: figures of a month that was made up equal those reckoned by hand."""
+    """AEO-034: six figures of a month that was made up equal those reckoned by hand."""
+    now = await world.database.value("SELECT date_trunc('minute', now())")
     await world.database.execute(
         "INSERT INTO aeon.submissions (at, took_ms)"
         " SELECT now() - make_interval(mins => n), n FROM generate_series(1, 100) AS n"
@@ -185,22 +193,34 @@ async def test_the_promises_are_reckoned_from_what_happened(world: World) -> Non
     await world.database.execute(
         "INSERT INTO aeon.worker_spans (worker_id, type, started_at, last_seen_at, ended) VALUES"
         " ('a', 'general', now() - interval '1000 s', now(), NULL),"
-        " ('b', 'general', now() - interval '970 s', now() - interval '600 s', 'died')"
+        " ('b', 'reports', now() - interval '1000 s', now() - interval '600 s', 'died')"
     )
-    for number in range(10):
-        payload = {"as": "validation_error"} if number == 0 else {"number": number}
-        given = {"job_type": "failing" if number == 0 else "quick", "payload": payload}
-        await submit.create(world.services, world.team, None, given)
+    made = []
+    for number in range(20):
+        payload = {"as": "validation_error"} if number < 2 else {"number": number}
+        given = {"job_type": "failing" if number < 2 else "quick", "payload": payload}
+        made.append(UUID((await submit.create(world.services, world.team, None, given))["job_id"]))
     await world.database.execute("DELETE FROM aeon.submissions WHERE at > now() - interval '30 s'")
     await world.backstay.drain()
+    # Ten days ago all were sent at once; job n started after n x 10 s and took a second.
+    sent = now - timedelta(days=10)
+    for number, job in enumerate(made):
+        started = sent + timedelta(seconds=10 * number)
+        await world.database.execute(HAPPENED, job, sent, started + timedelta(seconds=1), started)
+        await world.database.execute(STARTED, job, started, started + timedelta(seconds=1))
 
-    figures = await metrics.slo_figures(world.database, "30 days")
+    figures = await metrics.slo_figures(world.database, timedelta(days=30))
 
     assert figures["submission_p95_ms"] == pytest.approx(95.05)
+    # Waits of 0, 10, ... 190 s: 95 % of the way through nineteen steps is 180.5 s.
+    assert figures["start_p95_ms"] == pytest.approx(180_500)
     assert figures["completion_percent"] == pytest.approx(90.0)
     assert figures["dead_percent"] == pytest.approx(10.0)
-    # One died 30 s before anybody knew: (1000 + 370) of (1000 + 400) seconds.
-    assert figures["uptime_percent"] == pytest.approx(100 * 1370 / 1400, abs=0.1)
+    # Jobs waited all through the second and third minute; in each, six of the others completed.
+    assert figures["per_minute"] == pytest.approx(6)
+    # One died 600 s ago and nobody took its place: (1000 + 400) of (1000 + 400 + 600) seconds.
+    assert figures["uptime_percent"] == pytest.approx(70, abs=0.1)
+    assert (await metrics.slo_figures(world.database))["start_p95_ms"] is None
 
 
 def bomb() -> bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from backstay_aeon import worker
-from backstay_aeon.domain import alerts, scaling, slo
+from backstay_aeon.domain import alerts, scaling, slo, uptime
 from backstay_aeon.domain.errors import BadSettings
 from backstay_aeon.settings import Settings
 
@@ -71,6 +72,42 @@ def test_promises_are_kept_missed_or_unknown() -> None:
     """AEO-034: six promises with their verdicts."""
     found = slo.verdicts({"submission_p95_ms": 99.9, "start_p95_ms": 5000, "completion_percent": 95.1})
     assert [one["verdict"] for one in found] == ["kept", "missed", "kept", "no data", "no data", "no data"]
+
+
+NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)
+
+
+def span(first: int, last: int, ended: str | None = None, kind: str = "general") -> uptime.Span:
+    """A worker by the minutes before noon at which it started and was last seen."""
+    return uptime.Span(kind, NOON - timedelta(minutes=first), NOON - timedelta(minutes=last), ended)
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([], None),
+        ([span(60, 0)], 100.0),
+        ([span(60, 30, "retired")], 100.0),
+        # It died after 20 of 60 minutes, and nobody has come since: 20 of 60.
+        ([span(60, 40, "died")], 100 * 20 / 60),
+        # Nobody has told that it died, but it is silent.
+        ([span(60, 40)], 100 * 20 / 60),
+        # Another one of its type came 10 minutes later: 20 + 30 of 60.
+        ([span(60, 40, "died"), span(30, 0)], 100 * 50 / 60),
+        # A worker of another type does not do its work.
+        ([span(60, 40, "died"), span(30, 0, kind="reports")], 100 * 50 / 90),
+        # Two died and one came: the second one is still missing.
+        ([span(60, 40, "died"), span(60, 40, "died"), span(30, 0)], 100 * 70 / (70 + 10 + 40)),
+        # Only what lies within the window counts: it ran for 30 of the last 60 minutes, and was down for 30.
+        ([span(600, 30, "died")], 50.0),
+    ],
+)
+def test_a_dead_worker_is_down_until_another_one_takes_its_place(
+    spans: list[uptime.Span], expected: float | None
+) -> None:
+    """AEO-034: reckoned by hand, an hour before noon."""
+    found = uptime.percent(spans, NOON - timedelta(hours=1), NOON)
+    assert found == (None if expected is None else pytest.approx(expected))
 
 
 SAFE = {
