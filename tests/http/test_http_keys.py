@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from datetime import timedelta
 
 import httpx
@@ -134,3 +135,37 @@ async def test_guessing_keys_is_slowed_down(quick_world: World) -> None:
 
     assert set(statuses[:-1]) == {401}
     assert statuses[-1] == 429
+
+
+async def test_the_audit_trail_tells_from_where_and_what_was_before(world: World) -> None:
+    """ENG-110: who, when, from where, before and after."""
+    made = await world.app.api_keys.create("deployer", role="admin", tenant="*")
+    caller = client_of(world.site, made.text)
+    await caller.post("/jobs", json={"kind": "add", "args": {"a": 1, "b": 2}})
+    await world.run_all()
+    override = {"kind": "add", "field": "timeout", "reason": "slow today"}
+    schedule = {"name": "nightly", "kind": "add", "args": {"a": 1, "b": 2}, "cron": "0 3 * * *"}
+    await caller.put("/overrides", json={**override, "value": "5m"})
+    await caller.put("/overrides", json={**override, "value": "6m"})
+    await caller.post("/schedules", json=schedule)
+    await caller.patch("/schedules/nightly", json={"field": "cron", "value": "0 4 * * *", "reason": "x"})
+    await caller.put("/quotas", json={"tenant": "acme", "most": 5, "reason": "x"})
+    await caller.put("/quotas", json={"tenant": "acme", "most": 9, "reason": "x"})
+
+    lines = (await caller.get("/audit")).json()["items"]
+    await caller.aclose()
+
+    newest = {line["action"]: line for line in reversed(lines)}
+    told = {
+        action: (newest[action]["details"]["before"], newest[action]["details"]["after"])
+        for action in ("override.set", "quota.set", "schedule.overridden")
+    }
+    assert {line["source"] for line in lines if line["actor"] == "deployer"} == {
+        f"127.0.0.1, api key {made.key.prefix}"
+    }
+    assert told["quota.set"] == (5, 9)
+    assert told["schedule.overridden"] == ({"cron": "0 3 * * *"}, {"cron": "0 4 * * *"})
+    assert [json.loads(str(one)) for one in told["override.set"]] == [
+        {"timeout_seconds": 300},
+        {"timeout_seconds": 360},
+    ]

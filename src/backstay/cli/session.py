@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from backstay.cli import printing
@@ -61,11 +62,13 @@ class Session(Shared):
         import asyncio
 
         from backstay.runtime.event_loop import fast_loop
+        from backstay.runtime.source import come_from
         from backstay.settings.settings import hide_password
 
         chosen = app or self.application()
 
         async def closing() -> T:
+            come_from(f"command line on {gethostname()}")
             try:
                 return await work(chosen)
             except StoreUnavailable as error:

@@ -159,4 +159,4 @@ def _row(one: Webhook) -> tuple[printing.Cell, ...]:
 
 def _delivery(job: Job) -> tuple[printing.Cell, ...]:
     message = str(job.args.get("message", ""))
-    return (str(job.id), message, job.state.value, job.attempt, printing.ago(job.created_at))
+    return (str(job.id), message, job.state.value, str(job.attempt), printing.ago(job.created_at))

@@ -11,11 +11,12 @@ from backstay.app import Backstay
 from backstay.client.acting.acting import Acting
 from backstay.http.access import ALL_TENANTS, Authenticate, Person, acting
 from backstay.http.requests import AnsweredRequests
-from backstay.kit.authentication import Bearer, KeyHeader, not_authenticated
+from backstay.kit.authentication import Bearer, KeyHeader, client_address, not_authenticated
 from backstay.kit.cursors import Cursors
 from backstay.kit.problems import Problem
 from backstay.kit.signing import SigningKeys
 from backstay.model.rights import PAYLOADS
+from backstay.runtime.source import come_from
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,13 @@ async def recognised(request: Request, bearer: Bearer, key: KeyHeader) -> Person
     person = await service_of(request).authenticate(request)
     if person is None:
         raise not_authenticated()
+    come_from(source_of(request, person))
     return person
+
+
+def source_of(request: Request, person: Person) -> str:
+    """From where a request comes: the address, and how its sender was recognised."""
+    return f"{client_address(request)}, {person.via} {person.id}".rstrip(", ")
 
 
 Caller = Annotated[Person, Depends(recognised)]

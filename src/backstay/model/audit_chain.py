@@ -70,5 +70,6 @@ def content(tenant: str, sequence: int, previous: str, line: AuditEntry) -> dict
         "from_state": line.from_state,
         "to_state": line.to_state,
         "reason": line.reason,
+        "source": line.source,
         "details": line.details,
     }

@@ -304,6 +304,8 @@ class AuditEntry:
     to_state: str | None
     reason: str | None
     details: dict[str, Any] | None
+    source: str | None = None
+    """From where it was asked for, such as an address with the prefix of an API key; None if nobody has said."""
     id: int = 0
     """Its place in the trail: later lines have larger numbers."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import msgspec
 
 from backstay.model.job import JobId
 from backstay.model.records import AuditEntry, AuditFilter
+from backstay.runtime.source import source_now
 from backstay.stores import rows
 from backstay.stores.database.interface import Connection, Lane
 
@@ -30,6 +31,15 @@ class Line:
     details: dict[str, Any] | None = None
 
 
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs, as `before` and `after` of a line."""
+    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    return {
+        "before": {name: before.get(name) for name in names},
+        "after": {name: after.get(name) for name in names},
+    }
+
+
 async def record(connection: Connection, lines: Sequence[Line]) -> None:
     """Write lines in the transaction of what they describe; if that fails, so does the action."""
     await connection.fetch_each(
@@ -43,6 +53,7 @@ async def record(connection: Connection, lines: Sequence[Line]) -> None:
                 "from_state": line.from_state,
                 "to_state": line.to_state,
                 "reason": line.reason,
+                "source": source_now(),
                 "details": None if line.details is None else msgspec.json.encode(line.details).decode(),
             }
             for line in lines

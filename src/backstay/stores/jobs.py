@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -84,7 +84,14 @@ class JobStore:
 
     async def reschedule(self, job_id: JobId, *, run_at: datetime, actor: str) -> None:
         values = {"job_id": job_id, "next_run_at": run_at}
-        await self._act("reschedule", values, actor=actor, to_state=State.SCHEDULED)
+        async with self.lane.transaction() as connection:
+            was, before = await _before(connection, job_id)
+            found = await connection.fetch_each("jobs/reschedule", [values])
+            if not found or before is None:
+                raise await refusal(connection, job_id, asked="reschedule", allowed=sources_of("reschedule"))
+            line = _line(found[0], was, State.SCHEDULED, actor=actor, action="job.reschedule", reason=None)
+            times = {"before": rows.moment(before["run_at"]).isoformat(), "after": run_at.isoformat()}
+            await audit.record(connection, [replace(line, details=times)])
 
     async def hold(self, job_id: JobId, *, reason: str, actor: str) -> None:
         values = {"job_id": job_id, "why": reason}

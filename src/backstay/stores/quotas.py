@@ -21,17 +21,21 @@ class QuotaStore:
 
     async def set(self, *, tenant: str | None, queue: str | None, most: int, actor: str, reason: str) -> None:
         async with self.lane.transaction() as connection:
+            before = await _most(connection, tenant, queue)
             await connection.fetch(
                 "quotas/set", tenant=tenant or "", queue=queue or "", most=most, by=actor, reason=reason
             )
-            line = _line("quota.set", tenant, queue, actor=actor, reason=reason, most=most)
+            line = _line("quota.set", tenant, queue, actor=actor, reason=reason, before=before, after=most)
             await audit.record(connection, [line])
 
     async def remove(self, *, tenant: str | None, queue: str | None, actor: str) -> bool:
         async with self.lane.transaction() as connection:
+            before = await _most(connection, tenant, queue)
             removed = bool(await connection.fetch("quotas/remove", tenant=tenant or "", queue=queue or ""))
             if removed:
-                line = _line("quota.removed", tenant, queue, actor=actor, reason=None)
+                line = _line(
+                    "quota.removed", tenant, queue, actor=actor, reason=None, before=before, after=None
+                )
                 await audit.record(connection, [line])
             return removed
 
@@ -92,7 +96,14 @@ def _line(
     *,
     actor: str,
     reason: str | None,
-    most: int | None = None,
+    before: int | None,
+    after: int | None,
 ) -> audit.Line:
-    details = {"queue": queue, "most": most}
+    details = {"queue": queue, "before": before, "after": after}
     return audit.Line(tenant=tenant or "", actor=actor, action=action, reason=reason, details=details)
+
+
+async def _most(connection: Connection, tenant: str | None, queue: str | None) -> int | None:
+    """How many jobs may wait by now; None without a quota."""
+    kept = [_quota(row) for row in await connection.fetch("quotas/all")]
+    return next((one.most for one in kept if (one.tenant, one.queue) == (tenant, queue)), None)

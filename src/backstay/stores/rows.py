@@ -225,6 +225,7 @@ def audit_entry(row: Row) -> AuditEntry:
         from_state=row["from_state"],
         to_state=row["to_state"],
         reason=row["reason"],
+        source=row["source"],
         details=document(row["details"]),
         id=row["id"],
     )

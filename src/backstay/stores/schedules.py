@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from backstay.model.job import JobId, NewJob
 from backstay.model.schedules.records import Fired, HistoryEntry, ScheduleLook
@@ -15,6 +17,7 @@ from backstay.stores import audit, rows, schedule_rows
 from backstay.stores.database.interface import Connection, Lane
 from backstay.stores.enqueuing import values_of
 
+NOTHING: Mapping[str, Any] = {}
 SKIPPED = "an earlier run has not ended"
 WAITS = "waits for an earlier run of schedule {name}"
 
@@ -40,9 +43,11 @@ class ScheduleStore:
         del values["tenant"], values["name"]
         pause = {"paused_by": schedule.paused_by, "pause_reason": schedule.pause_reason}
         async with self.lane.transaction() as connection:
+            before = await connection.fetch("schedules/get", tenant=schedule.tenant, name=schedule.name)
             found = await connection.fetch("schedules/rewrite", version=schedule.version, **values, **pause)
             if found:
-                await audit.record(connection, [_line(schedule, actor, action, reason)])
+                told = audit.changed(_facts(schedule_rows.schedule(before[0])), _facts(schedule))
+                await audit.record(connection, [_line(schedule, actor, action, reason, told)])
             return bool(found)
 
     async def remove(self, tenant: str, name: str, *, actor: str, reason: str) -> bool:
@@ -199,11 +204,24 @@ async def _let_go(connection: Connection, schedule_id: Any) -> list[str]:
     return [row["queue"] for row in freed]
 
 
-def _line(schedule: Schedule, actor: str, action: str, reason: str | None) -> audit.Line:
+def _facts(schedule: Schedule) -> dict[str, Any]:
+    """What people change of a schedule, as plain values; the arguments of its jobs may be private."""
+    wanted: dict[str, Any] = msgspec.to_builtins(schedule.definition)
+    wanted.pop("job")
+    return {**wanted, "paused_by": schedule.paused_by, "pause_reason": schedule.pause_reason}
+
+
+def _line(
+    schedule: Schedule,
+    actor: str,
+    action: str,
+    reason: str | None,
+    changed: Mapping[str, Any] = NOTHING,
+) -> audit.Line:
     return audit.Line(
         tenant=schedule.tenant,
         actor=actor,
         action=action,
         reason=reason,
-        details={"schedule": schedule.name, "kind": schedule.declared.job.kind},
+        details={"schedule": schedule.name, "kind": schedule.declared.job.kind, **changed},
     )

@@ -34,6 +34,7 @@ class AuditLine(Answer):
     from_state: str | None = None
     to_state: str | None = None
     reason: str | None = None
+    source: str | None = Field(None, examples=["10.0.0.7, api key QjX2kD9a"])
     details: JsonObject | None = None
 
 

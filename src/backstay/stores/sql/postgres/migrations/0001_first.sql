@@ -730,6 +730,8 @@ CREATE TABLE backstay.audit (
     from_state text,
     to_state text,
     reason text,
+    -- From where it was asked for: an address and a key, a command.
+    source text,
     details json
 );
 

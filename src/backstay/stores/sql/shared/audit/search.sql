@@ -1,5 +1,5 @@
 -- A page of the audit trail, newest first.
-SELECT id, at, tenant, actor, action, job_id, from_state, to_state, reason, details
+SELECT id, at, tenant, actor, action, job_id, from_state, to_state, reason, source, details
 FROM backstay.audit
 WHERE id < :before
   AND (CAST(:tenant AS text) IS NULL OR tenant = :tenant)
