@@ -125,7 +125,7 @@ def test_a_second_persons_identifiers_close_the_gate(added: str) -> None:
 
 def test_the_model_can_close_the_gate_and_never_open_it() -> None:
     """EXO-029"""
-    assert not gate(WHOLE, model=ModelView(manual_review_required=True, why="x")).is_open
+    assert not gate(WHOLE, model=ModelView(manual_review_required=True)).is_open
     assert not gate(WHOLE, model=ModelView(cross_profile_risk=True)).is_open
     assert not gate(WHOLE.replace("1951", "1952"), model=ModelView()).is_open
 

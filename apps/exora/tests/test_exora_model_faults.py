@@ -1,5 +1,7 @@
 """What a failing provider does to a pass: codes, number of calls, budget of each; never a partial row."""
 
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 from uuid import UUID
 
@@ -46,7 +48,8 @@ async def _assert_nothing_is_stored(practice: Practice, document: UUID) -> None:
 
 async def test_a_refusal_is_not_tried_again_and_becomes_a_review_item(practice: Practice) -> None:
     """EXO-009, EXO-032, EXO-036"""
-    practice.stage.model.fail([{"refusal": "I cannot help with that."}])
+    name = practice.people[0].family_name
+    practice.stage.model.fail([{"refusal": f"I cannot tell of {name}."}])
 
     document, _ = await practice.send_clean(seed=101)
 
@@ -56,16 +59,21 @@ async def test_a_refusal_is_not_tried_again_and_becomes_a_review_item(practice: 
     assert job["dead_letter_at"] is not None
     details = job["error_details"]
     assert details["code"] == "AI_REFUSED"
-    assert (details["has_refusal"], details["refusal_text"]) == (True, "I cannot help with that.")
+    assert (details["has_refusal"], details["refusal_text"]) == (
+        True,
+        "kept with the question to a person",
+    )
     assert (details["finish_reason"], details["choices_length"]) == ("stop", 1)
     assert details["model"] == "exora-reader-by-rule"
     assert await _calls(practice, document) == [(2000, "refused")]
     assert await _requests(practice, document) == [2000]
     await _assert_nothing_is_stored(practice, document)
     kinds = await practice.rows(
-        "SELECT kind FROM exora.manual_review_queue WHERE shell_file_id = $1", document
+        "SELECT kind, reasons FROM exora.manual_review_queue WHERE shell_file_id = $1", document
     )
     assert [row["kind"] for row in kinds] == ["refused"]
+    assert f"the model said: I cannot tell of {name}." in kinds[0]["reasons"]
+    assert name not in str(job["error_details"]), "a refusal may name the patient"
 
 
 async def test_a_content_filter_is_a_refusal(practice: Practice) -> None:
@@ -158,6 +166,23 @@ async def test_a_failing_provider_is_asked_again_later(
     assert [row["code"] for row in attempts] == [code]
     assert await _requests(practice, document) == [2000, 2000]
     assert len(await _calls(practice, document)) == 1, "what was not answered costs nothing"
+
+
+@pytest.mark.parametrize("as_date", [False, True])
+async def test_a_provider_that_says_when_is_asked_no_earlier(practice: Practice, as_date: bool) -> None:
+    """EXO-032: seconds or a date, and much later than the delay of 0.3 s that this run is set to."""
+    earliest = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=6)
+    told = format_datetime(earliest, usegmt=True) if as_date else "4"
+    practice.stage.model.fail([{"status": 429, "retry_after": told}])
+
+    document, _ = await practice.send_clean(seed=114)
+
+    assert await practice.status(document) == "done"
+    job = await _pass(practice, document)
+    failed = await practice.value(
+        "SELECT finished_at FROM backstay.attempts WHERE job_id = $1 AND error IS NOT NULL", job["id"]
+    )
+    assert job["started_at"] >= (earliest if as_date else failed + timedelta(seconds=4))
 
 
 async def test_a_retry_does_not_pay_twice_for_an_answer_that_it_has(practice: Practice) -> None:
@@ -291,7 +316,9 @@ async def test_an_answer_that_is_always_cut_fails_with_the_samples_words(practic
     }
     calls = await _calls(practice, document)
     assert {verdict for _, verdict in calls} == {"budget used up"}
-    assert [budget for budget, _ in calls] == [2000, 4000, 4000, 4000, 8000, 16000, 16000, 16000, 16000]
+    complex_lane = [4000, 8000, 16000, 16000, 16000, 16000]
+    # The simple lane's ladder once; the complex lane's anew in each of its four attempts.
+    assert [budget for budget, _ in calls] == [2000, 4000, 4000, *complex_lane * 4]
     assert await practice.facts(document) == []
     assert (
         await practice.value(

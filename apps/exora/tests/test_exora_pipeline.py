@@ -3,7 +3,7 @@
 import io
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -67,6 +67,51 @@ async def test_every_request_and_job_carries_its_correlation_id(practice: Practi
         call for call in practice.stage.model.calls() if call["headers"].get("x-correlation-id") == session
     ]
     assert [call["schema"] for call in sent] == ["entities", "clinical_facts", "narrative"]
+    assert {call["headers"]["x-processing-session-id"] for call in sent} == {session}
+
+
+async def test_the_session_is_told_to_the_provider_and_the_log_beside_the_correlation_id(
+    practice: Practice, stage: Stage
+) -> None:
+    """EXO-033: a program may give a correlation id of its own."""
+    document, _ = await practice.send_clean(seed=16)
+    await practice.status(document)
+    session, correlation = uuid4(), f"from-{practice.name}"
+    payload = {
+        "shell_file_id": str(document),
+        "patient_id": str(practice.patients[0]),
+        "processing_session_id": str(session),
+        "correlation_id": correlation,
+        "pass_number": 1,
+    }
+
+    job = await practice.value("SELECT job_id FROM exora.enqueue_job_v3('ai_processing', 'n', $1)", payload)
+    await practice.wait_for("SELECT 1 FROM exora.job_queue WHERE id = $1 AND status = 'completed'", job)
+
+    calls = [call["headers"] for call in practice.stage.model.calls()]
+    sent = next(headers for headers in calls if headers.get("x-correlation-id") == correlation)
+    assert sent["x-processing-session-id"] == str(session)
+    lines = [line for line in stage.log.read_text(errors="replace").splitlines() if str(session) in line]
+    assert any(correlation in line and "model.answered" in line for line in lines)
+
+
+async def test_what_the_model_says_of_a_risk_is_read_in_the_review_only(practice: Practice) -> None:
+    """EXO-028, EXO-033: it may name the patient."""
+    document = await practice.send(0, draw_letter(practice.people[0], 17, plant="second person"))
+    await practice.status(document)
+
+    (asked,) = await practice.rows(
+        "SELECT reasons FROM exora.manual_review_queue WHERE shell_file_id = $1", document
+    )
+    told = await practice.value(
+        "SELECT job_result::text FROM exora.job_queue WHERE shell_file_id = $1"
+        " AND (job_payload ->> 'pass_number')::int = 1",
+        document,
+    )
+
+    assert "the model said: two dates of birth are on the document" in asked["reasons"]
+    assert "the model saw a risk" in told
+    assert "two dates" not in told
 
 
 async def test_tokens_and_cost_are_those_that_the_provider_counted(practice: Practice) -> None:

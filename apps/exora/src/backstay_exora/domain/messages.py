@@ -17,6 +17,8 @@ def pass_failed(number: int, what: str, details: Mapping[str, object]) -> str:
     return f"Pass {number} processing failed: {what}. Details: {json.dumps(dict(details), separators=(',', ':'))}"
 
 
+REFUSAL_KEPT = "kept with the question to a person"
+REFUSAL = "the model said: {text}"
 EMPTY_RESPONSE = "OpenAI returned empty response"
 CUT_RESPONSE = "OpenAI returned a response that was cut off"
 REFUSED_RESPONSE = "OpenAI refused the request"
@@ -33,7 +35,8 @@ GATE_SECOND_PATIENT = "another patient of the practice matches as well"
 GATE_SECOND_PERSON = "a second person's {what} stands on the document"
 GATE_SOMEBODY_ELSE = "somebody who is not the patient is named with a birth date, a sex or an age"
 GATE_OTHER_PATIENT_NAMED = "another patient of the practice is named on the document"
-GATE_MODEL = "the model saw a risk: {why}"
+GATE_MODEL = "the model saw a risk"
+GATE_MODEL_SAID = "the model said: {why}"
 GATE_NO_TEXT = "no text could be read"
 
 FACT_NOT_FOUND = "its words are not on the page"

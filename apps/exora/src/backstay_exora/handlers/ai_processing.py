@@ -153,13 +153,17 @@ def _given_up(call: PassCall, error: ExoraError) -> PassOutcome:
         document = await get_document(connection, call.document_id)
         assert document is not None, "the promoted column refers to it"
         if error.code == "AI_REFUSED":
+            refusal = str(error.details.get("refusal") or "")[:500]
             await open_review(
                 connection,
                 practice=document.practice_id,
                 document_id=call.document_id,
                 patient_id=call.patient_id,
                 kind="refused",
-                reasons=[messages.REFUSED_RESPONSE],
+                reasons=[
+                    messages.REFUSED_RESPONSE,
+                    *([messages.REFUSAL.format(text=refusal)] if refusal else []),
+                ],
             )
         await set_status(connection, call.document_id, "failed", problem=error.code)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -40,6 +41,7 @@ class Question:
 
     pass_number: int
     document_id: UUID
+    session: UUID
     correlation_id: str
     schema_name: str
     schema: Mapping[str, Any]
@@ -97,6 +99,29 @@ async def ask(
 
     `divide` gives the text in so many parts.
     """
+    for climb in count(1):
+        asked = _Asked(question, f"climb-{climb}-" if climb > 1 else "")
+        try:
+            return await _climb(ctx, settings, asked, lane=lane, divide=divide)
+        except LadderEnded:
+            # What was remembered of an attempt that came to the end is known to be too small: ask anew.
+            if asked.made or lane is Lane.AI_SIMPLE:
+                raise
+    raise AssertionError("the loop above has no end")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What is asked in one climb of the ladder, and how many of its calls this attempt has made itself."""
+
+    question: Question
+    prefix: str
+    made: int = 0
+
+
+async def _climb(
+    ctx: Context, settings: Settings, asked: _Asked, *, lane: Lane, divide: Callable[[int], Sequence[str]]
+) -> Answers:
     ladder = ladder_of(settings, lane)
     tried: list[Tried] = []
     calls: list[Call] = []
@@ -105,8 +130,9 @@ async def ask(
         parts: list[dict[str, Any]] = []
         for text in divide(rung.parts):
             number += 1
-            asked = _request(question, text, rung)
-            call = await ctx.step(f"call-{number}", _paid, ctx, settings, question, asked, f"call-{number}")
+            name = f"{asked.prefix}call-{number}"
+            request = _request(asked.question, text, rung)
+            call = await ctx.step(name, _paid, ctx, settings, asked, request, name)
             calls.append(call)
             if call.verdict != Verdict.ANSWERED:
                 tried.append(Tried(rung, Verdict(call.verdict)))
@@ -127,8 +153,10 @@ def truncated(pass_number: int, call: Call) -> ExoraError:
     return failure("AI_TRUNCATED", messages.pass_failed(pass_number, what, _details(call)))
 
 
-async def _paid(ctx: Context, settings: Settings, question: Question, asked: ModelRequest, name: str) -> Call:
+async def _paid(ctx: Context, settings: Settings, asking: _Asked, asked: ModelRequest, name: str) -> Call:
     """One call, noted with its cost; what cannot be used is raised, so that it is asked again by the next attempt."""
+    asking.made += 1
+    question = asking.question
     client = ModelClient(
         settings.model_url,
         api_key=settings.model_key,
@@ -168,8 +196,13 @@ def _usable(number: int, answer: ModelAnswer, verdict: Verdict) -> Call:
         case Verdict.ANSWERED | Verdict.CUT | Verdict.BUDGET_USED_UP:
             return call
         case Verdict.REFUSED | Verdict.FILTERED:
-            details = {**_details(call), "has_refusal": True, "refusal_text": answer.refusal}
-            raise failure("AI_REFUSED", messages.pass_failed(number, messages.REFUSED_RESPONSE, details))
+            # What the model says may name the patient: people read it in the review, and nobody in an error.
+            details = {**_details(call), "has_refusal": True, "refusal_text": messages.REFUSAL_KEPT}
+            raise failure(
+                "AI_REFUSED",
+                messages.pass_failed(number, messages.REFUSED_RESPONSE, details),
+                refusal=answer.refusal,
+            )
         case Verdict.EMPTY:
             raise failure("AI_EMPTY", messages.pass_failed(number, messages.EMPTY_RESPONSE, _details(call)))
         case Verdict.BAD_JSON:
@@ -208,6 +241,16 @@ async def _note(
     answer: ModelAnswer,
     verdict: Verdict,
 ) -> None:
+    ctx.log.info(
+        "model.answered",
+        correlation_id=question.correlation_id,
+        processing_session_id=str(question.session),
+        pass_number=question.pass_number,
+        verdict=verdict.value,
+        budget=asked.budget,
+        prompt_tokens=answer.usage.prompt,
+        completion_tokens=answer.usage.completion,
+    )
     price = Price(settings.prompt_price, settings.completion_price)
     async with connect(settings.database_url) as connection:
         await save_call(
@@ -237,7 +280,7 @@ def _request(question: Question, text: str, rung: Rung) -> ModelRequest:
         pictures=question.pictures,
         headers={
             "X-Correlation-Id": question.correlation_id,
-            "X-Processing-Session-Id": question.correlation_id,
+            "X-Processing-Session-Id": str(question.session),
         },
     )
 

@@ -4,6 +4,7 @@ import io
 from uuid import UUID
 
 from backstay import Context
+from backstay_exora.domain import messages
 from backstay_exora.domain.identity import Gate, ModelView, decide
 from backstay_exora.domain.kinds import Lane
 from backstay_exora.domain.text import DocumentText
@@ -33,7 +34,14 @@ async def run(ctx: Context, settings: Settings, call: PassCall) -> PassOutcome:
         patients = await identities(connection, document.practice_id)
     picture = await _first_picture(settings, pages[0]["image_path"]) if pages else ()
     question = Question(
-        1, call.document_id, call.correlation_id, "entities", ENTITIES, ENTITIES_SYSTEM, pictures=picture
+        1,
+        call.document_id,
+        call.session,
+        call.correlation_id,
+        "entities",
+        ENTITIES,
+        ENTITIES_SYSTEM,
+        pictures=picture,
     )
     answers = await ask(
         ctx, settings, question, lane=Lane(call.lane), divide=lambda parts: divided(text, parts)
@@ -48,9 +56,12 @@ async def run(ctx: Context, settings: Settings, call: PassCall) -> PassOutcome:
         model=ModelView(
             bool(entities["manual_review_required"]),
             bool(entities["cross_profile_risk_detected"]),
-            str(entities["why"])[:200],
         ),
     )
+
+    # What the model says may name the patient: people read it in the review, and it stands in no job's result.
+    why = str(entities["why"])[:200]
+    said = [messages.GATE_MODEL_SAID.format(why=why)] if why and messages.GATE_MODEL in gate.reasons else []
 
     async def write(connection: Connection, next_job: UUID | None) -> None:
         await save_metrics(
@@ -70,7 +81,7 @@ async def run(ctx: Context, settings: Settings, call: PassCall) -> PassOutcome:
                 document_id=call.document_id,
                 patient_id=call.patient_id,
                 kind="identity",
-                reasons=list(gate.reasons),
+                reasons=[*gate.reasons, *said],
                 job_id=next_job,
             )
         await set_status(connection, call.document_id, "classified" if gate.is_open else "needs_review")

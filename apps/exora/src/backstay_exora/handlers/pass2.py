@@ -37,7 +37,7 @@ async def run(ctx: Context, settings: Settings, call: PassCall) -> PassOutcome:
         assert document is not None, "the promoted column refers to it"
         text = await text_of(connection, call.document_id)
     question = Question(
-        2, call.document_id, call.correlation_id, "clinical_facts", CLINICAL_FACTS, FACTS_SYSTEM
+        2, call.document_id, call.session, call.correlation_id, "clinical_facts", CLINICAL_FACTS, FACTS_SYSTEM
     )
     try:
         answers = await ask(

@@ -27,7 +27,9 @@ async def run(ctx: Context, settings: Settings, call: PassCall) -> PassOutcome:
     async with connect(settings.database_url) as connection:
         facts = await facts_of(connection, document_id=call.document_id)
     told = [{name: fact[name] for name in _SHOWN} for fact in facts]
-    question = Question(3, call.document_id, call.correlation_id, "narrative", NARRATIVE, NARRATIVE_SYSTEM)
+    question = Question(
+        3, call.document_id, call.session, call.correlation_id, "narrative", NARRATIVE, NARRATIVE_SYSTEM
+    )
     sent = f"FACTS\n{json.dumps(told)}"
     answers = await ask(ctx, settings, question, lane=Lane(call.lane), divide=lambda parts: [sent])
     text = str(answers.parts[0].get("text", ""))

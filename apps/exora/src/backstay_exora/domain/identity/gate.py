@@ -27,7 +27,6 @@ class ModelView:
 
     manual_review_required: bool = False
     cross_profile_risk: bool = False
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +141,4 @@ def _is_same(kind: MarkerKind, one: str, other: str) -> bool:
 def _model_reasons(model: ModelView | None) -> list[str]:
     if model is None or not (model.manual_review_required or model.cross_profile_risk):
         return []
-    return [messages.GATE_MODEL.format(why=model.why or "no reason given")]
+    return [messages.GATE_MODEL]
