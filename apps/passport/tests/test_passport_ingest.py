@@ -16,7 +16,9 @@ from backstay_passport.demo.models import models
 from backstay_passport.domain.errors import DocumentRejected
 from backstay_passport.domain.facts import DocumentKind, read_facts
 from backstay_passport.domain.facts.bom import COMPONENT
+from backstay_passport.ingest.forms import read_rows
 from backstay_passport.ingest.labels import read_label
+from backstay_passport.ingest.layout import Cell, Row
 from backstay_passport.ingest.reading import MAX_BYTES, read_document
 
 PARTS = [
@@ -265,3 +267,41 @@ def test_a_spoiled_file_is_read_or_rejected_and_nothing_else(form: str) -> None:
         except DocumentRejected:
             rejected += 1
     assert rejected > 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "mass"),
+    [
+        ("A;1.250,5\nB;2,85", "1250.5"),
+        ("A;1,250\nB;2,85", "1.25"),
+        ("A;1.250\nB;2,85", "1250"),
+        ("A;1,250\nB;2.85", "1250"),
+        ("A;1.250\nB;2.85", "1.25"),
+    ],
+)
+def test_digits_are_parted_as_the_rest_of_the_document_does_it(rows: str, mass: str) -> None:
+    """BPC-044: a comma is a decimal mark only where another number of the document shows that it is."""
+    read = read_document(f"sku;Mass (kg)\n{rows}\n".encode())
+    facts = {fact.fact_key: fact.payload for fact in read_facts(read.kind, read.content)}
+    assert facts["battery:A"]["mass_kg"] == mass
+
+
+@pytest.mark.parametrize("rows", ["A;1,250\nB;2", "A;2.85\nB;2,85"])
+def test_a_number_that_could_be_two_is_refused(rows: str) -> None:
+    """BPC-015: one and a quarter, or one thousand two hundred and fifty? Nobody guesses."""
+    read = read_document(f"sku;Mass (kg)\n{rows}\n".encode())
+    with pytest.raises(DocumentRejected, match="mass_kg"):
+        read_facts(read.kind, read.content)
+
+
+def test_what_stands_below_a_table_says_nothing_of_its_last_row() -> None:
+    """BPC-015: a form's field behind a table is not taken for one of the row before."""
+    rows = [_row("SKU", "Description"), _row("A", "Pack"), _row("B", "Cell"), _row("Chemistry", "NMC")]
+    assert read_rows(rows) == {
+        "components": [{"sku": "A", "name": "Pack"}, {"sku": "B", "name": "Cell"}, {"chemistry": "NMC"}]
+    }
+
+
+def _row(*texts: str) -> Row:
+    cells = tuple(Cell(text, 100.0 * place, 100.0 * place + 50) for place, text in enumerate(texts))
+    return Row(1, 0, 10, cells)

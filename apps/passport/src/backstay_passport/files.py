@@ -54,7 +54,7 @@ def put(services: Services, destination: str, content: bytes) -> None:
         partial.write_bytes(content)
         partial.replace(path)
     elif parts.scheme == "s3":
-        asyncio.run(_bucket(parts.netloc).put(parts.path.lstrip("/"), content))
+        asyncio.run(bucket(parts.netloc).put(parts.path.lstrip("/"), content))
     else:
         raise InvalidInput(f"{destination!r} is not a destination: file:///path or s3://bucket/key")
 
@@ -69,15 +69,16 @@ def _inside(services: Services, path: Path) -> Path:
     return resolved
 
 
-async def _download(bucket: str, key: str) -> bytes:
-    storage = _bucket(bucket)
+async def _download(name: str, key: str) -> bytes:
+    storage = bucket(name)
     found = await storage.info(key)
     if found is not None:
         _check_size(found.size)
     return await storage.get(key)
 
 
-def _bucket(name: str) -> S3Storage:
+def bucket(name: str) -> S3Storage:
+    """Return a bucket by its name, with what the environment says of how to reach it."""
     # Without keys of ours the client finds them where AWS programs do: AWS_… variables with a session token, a profile,
     # the role of the machine.
     return S3Storage(

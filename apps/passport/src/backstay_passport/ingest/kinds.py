@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from backstay_passport.domain.facts import DocumentKind, bom, due_diligence, pcf
-from backstay_passport.domain.types import Record
+from backstay_passport.domain.types import Record, Text
+
+# A list of materials has a row for each of them, and calls the material's name its material.
+_MATERIAL_ROW = Record(
+    {
+        "sku": Text(),
+        "material": Text(),
+        **{name: kind for name, kind in bom.MATERIAL.fields.items() if name != "name"},
+    },
+    "material row",
+)
+_INNER = {"material": "name"}
 
 
 @dataclass(frozen=True)
@@ -18,6 +30,11 @@ class KindSchema:
     schema: Record
     key: str
     title_words: tuple[str, ...]
+    rows_share_key: bool = False
+    """True if several entries may have one key, so that a table below a form may leave it out."""
+
+    below: str = ""
+    """The list inside of an entry that the rows are of; they are gathered by their key."""
 
 
 KINDS = (
@@ -31,6 +48,7 @@ KINDS = (
         pcf.DECLARATION,
         "sku",
         ("carbon footprint", "pcf"),
+        rows_share_key=True,
     ),
     KindSchema(
         DocumentKind.DUE_DILIGENCE,
@@ -39,8 +57,32 @@ KINDS = (
         due_diligence.SUPPLIER,
         "supplier_id",
         ("due diligence", "supply chain"),
+        rows_share_key=True,
+    ),
+    KindSchema(
+        DocumentKind.BOM,
+        bom.LIST_NAME,
+        "component",
+        _MATERIAL_ROW,
+        "sku",
+        ("material composition", "material declaration"),
+        rows_share_key=True,
+        below="materials",
     ),
 )
+
+
+def content_of(kind: KindSchema, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what a document says, of its entries."""
+    return {kind.list_name: _gathered(kind, entries) if kind.below else entries}
+
+
+def _gathered(kind: KindSchema, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: dict[Any, list[dict[str, Any]]] = {}
+    for entry in entries:
+        inner = {_INNER.get(name, name): value for name, value in entry.items() if name != kind.key}
+        found.setdefault(entry.get(kind.key), []).append(inner)
+    return [{**({} if key is None else {kind.key: key}), kind.below: inner} for key, inner in found.items()]
 
 
 def kind_of(content: object) -> DocumentKind:

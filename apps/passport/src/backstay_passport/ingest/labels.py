@@ -6,41 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rapidfuzz.fuzz import ratio
+from rapidfuzz.fuzz import ratio, token_sort_ratio
 
 from backstay_passport.domain.types import ListOf, Optional, Record, Type
+from backstay_passport.ingest.synonyms import SYNONYMS, written_out
 
 MIN_SCORE = 85
 Path = tuple[str | int, ...]
 
 _UNIT_SUFFIXES = {"kg", "pct", "ah", "kwh", "v", "w", "c", "ohm", "url", "years", "months", "id"}
-_SYNONYMS: dict[str, tuple[str, ...]] = {
-    "sku": ("article number", "article no", "article", "item number", "item no", "product code", "part no"),
-    "name": ("description", "designation", "title", "contact name"),
-    "mass_kg": ("weight", "net weight"),
-    "quantity": ("qty", "pieces", "pcs", "number of pieces"),
-    "kg_co2e": ("carbon footprint", "footprint", "emissions", "gwp", "kg co2e", "co2e"),
-    "stage": ("life cycle stage", "lifecycle stage", "life-cycle stage", "phase"),
-    "performance_class": ("class", "footprint class"),
-    "functional_unit": ("declared unit",),
-    "study_url": ("study link", "study address", "report of the study"),
-    "supplier_id": ("supplier number", "supplier no", "vendor", "vendor number"),
-    "risk": ("risk level", "risk class", "risk rating"),
-    "policy_url": ("policy link",),
-    "report_url": ("report link",),
-    "assurance_url": ("third party assurance", "assurance link"),
-    "material": ("raw material", "substance"),
-    "materials": ("material",),
-    "substances": ("hazardous substance", "substance"),
-    "cas": ("cas number", "cas no"),
-    "critical": ("critical raw material", "crm"),
-    "component": ("location", "where used"),
-    "country": ("address country",),
-    "street": ("street address",),
-    "chemistry": ("cell chemistry", "battery chemistry"),
-    "chemistry_name": ("chemistry in full", "chemistry clear name"),
-    "category": ("battery category",),
-}
 
 
 @dataclass(frozen=True)
@@ -54,7 +28,7 @@ class Label:
 
 def read_label(text: str, schema: Record) -> Label | None:
     """Return the field that a label means, or None if it means none or several alike."""
-    words, unit = _without_unit(text)
+    words, unit = _without_unit(written_out(text))
     segments = [part for part in re.split(r"\s*[/›>.]\s*", words) if part]
     if not segments:
         return None
@@ -130,19 +104,26 @@ def _best(text: str, schema: Record) -> str | None:
 
 def _score(text: str, name: str) -> float:
     words = _words(text)
-    return max(ratio(words, candidate) for candidate in _names(name))
+    scores = [max(ratio(words, one), _reordered(words, one)) for one in _names(name)]
+    return max(scores)
+
+
+def _reordered(words: str, name: str) -> float:
+    """Return how alike two labels are in another order: "voltage, minimum" and "minimum voltage"."""
+    # One word has no order, and the same words in another order may mean another thing: it must be exact.
+    return 99.0 if " " in words and token_sort_ratio(words, name) == 100 else 0.0
 
 
 def _names(name: str) -> list[str]:
     full = name.replace("_", " ")
     short = " ".join(word for word in name.split("_") if word not in _UNIT_SUFFIXES)
     singular = [full[:-1]] if full.endswith("s") else []
-    return [full, *([short] if short else []), *singular, *_SYNONYMS.get(name, ())]
+    return [full, *([short] if short else []), *singular, *SYNONYMS.get(name, ())]
 
 
 def _words(text: str) -> str:
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
-    return re.sub(r"[\s_\-]+", " ", spaced).strip().lower()
+    return re.sub(r"[\s_,\-]+", " ", spaced).strip().lower()
 
 
 def _bare(kind: Type) -> Type:

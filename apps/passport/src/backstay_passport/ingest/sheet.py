@@ -8,10 +8,10 @@ from typing import Any
 
 from backstay_passport.domain.errors import DocumentRejected
 from backstay_passport.domain.types import Text
-from backstay_passport.ingest.kinds import KINDS, KindSchema
+from backstay_passport.ingest.kinds import KINDS, KindSchema, content_of
 from backstay_passport.ingest.labels import Label, read_label
 from backstay_passport.ingest.tree import finished, put
-from backstay_passport.ingest.values import cell_value
+from backstay_passport.ingest.values import cell_value, decimal_mark
 
 DELIMITERS = ",;\t|"
 
@@ -25,7 +25,8 @@ def read_csv(content: bytes) -> Any:
     if _score(rows[0], best) == 0:
         return None
     labels = [read_label(cell, best.schema) or _unknown(cell) for cell in rows[0]]
-    return {best.list_name: [_entry(row, labels, number) for number, row in enumerate(rows[1:])]}
+    mark = decimal_mark(cell for row in rows[1:] for cell in row)
+    return content_of(best, [_entry(row, labels, number, mark) for number, row in enumerate(rows[1:])])
 
 
 def _rows(content: bytes) -> list[list[str]]:
@@ -54,12 +55,16 @@ def _unknown(cell: str) -> Label:
     return Label((cell.strip() or "unnamed",), Text(), "")
 
 
-def _entry(row: list[str], labels: list[Label], number: int) -> dict[str, Any]:
+def _entry(row: list[str], labels: list[Label], number: int, mark: str | None) -> dict[str, Any]:
     if len(row) > len(labels):
         raise DocumentRejected(f"row {number + 2}", f"{len(row)} cells under {len(labels)} headings")
     tree: dict[str, Any] = {}
     for label, text in zip(labels, row, strict=False):
         if text.strip():
-            put(tree, label.path, cell_value(text, label.type, label.unit, field=str(label.path[-1])))
+            put(
+                tree,
+                label.path,
+                cell_value(text, label.type, label.unit, field=str(label.path[-1]), mark=mark),
+            )
     result: dict[str, Any] = finished(tree)
     return result

@@ -9,9 +9,13 @@ from xml.parsers import expat
 
 from backstay_passport.domain.errors import DocumentRejected
 from backstay_passport.domain.types import ListOf, Optional, Record, Type
-from backstay_passport.ingest.kinds import KINDS, KindSchema
+from backstay_passport.ingest.kinds import KINDS, KindSchema, content_of
+from backstay_passport.ingest.labels import read_label
+from backstay_passport.ingest.tree import finished, put
+from backstay_passport.ingest.values import cell_value, decimal_mark
 
 MAX_DEPTH = 64
+MIN_LABELS = 3
 
 
 @dataclass
@@ -31,7 +35,54 @@ def read_xml(content: bytes) -> Any:
         entries = _entries(root, kind)
         if entries:
             return {kind.list_name: [_record(entry, kind.schema) for entry in entries]}
-    return _free(root)
+    return _by_labels(root) or _free(root)
+
+
+def _by_labels(root: Element) -> dict[str, Any] | None:
+    """Return what repeated elements say whose names are labels of a kind, as those of a table's heading would be."""
+    found: tuple[int, KindSchema, list[dict[str, str]]] | None = None
+    for parent in _all(root):
+        for name in dict.fromkeys(child.name for child in parent.children):
+            rows = [_texts(child) for child in parent.children if child.name == name]
+            for kind in KINDS:
+                known = _labels_of(rows[0], kind)
+                if (
+                    kind.key in known
+                    and len(known) >= MIN_LABELS
+                    and (found is None or len(known) > found[0])
+                ):
+                    found = (len(known), kind, rows)
+    if found is None:
+        return None
+    _, kind, rows = found
+    mark = decimal_mark(text for row in rows for text in row.values())
+    return content_of(kind, [_labelled(row, kind, mark) for row in rows])
+
+
+def _texts(element: Element) -> dict[str, str]:
+    children = {child.name: child.text.strip() for child in element.children if not child.children}
+    return {**element.attributes, **children}
+
+
+def _labels_of(row: dict[str, str], kind: KindSchema) -> set[Any]:
+    labels = (read_label(name, kind.schema) for name in row)
+    return {label.path[0] for label in labels if label is not None and len(label.path) == 1}
+
+
+def _labelled(row: dict[str, str], kind: KindSchema, mark: str | None) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, text in row.items():
+        label = read_label(name, kind.schema)
+        if label is None:
+            tree.setdefault(name, text)
+        elif text:
+            put(
+                tree,
+                label.path,
+                cell_value(text, label.type, label.unit, field=str(label.path[-1]), mark=mark),
+            )
+    result: dict[str, Any] = finished(tree)
+    return result
 
 
 def _parse(content: bytes) -> Element:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, FastAPI, File, Form, UploadFile
 
 from backstay.kit import Actor, Authentication, StrictRoute, not_found
 from backstay_passport.actions import documents as document_actions
+from backstay_passport.actions import jobs as job_actions
 from backstay_passport.actions import rules as rule_actions
 from backstay_passport.actions import snapshots as snapshot_actions
 from backstay_passport.ingest.reading import MAX_BYTES
@@ -33,7 +34,7 @@ def install(app: FastAPI, services: Services, auth: Authentication) -> None:
     api = APIRouter(prefix=PREFIX, route_class=StrictRoute, responses=ANSWERS)
 
     _documents(api, services, reader, writer)
-    _jobs(api, services, reader)
+    _jobs(api, services, reader, writer)
     _snapshots(api, services, reader, writer)
     _rules(api, services, reader, writer)
     app.include_router(api)
@@ -91,7 +92,7 @@ def _uploaded(done: document_actions.Uploaded) -> dict[str, Any]:
     }
 
 
-def _jobs(api: APIRouter, services: Services, reader: Any) -> None:
+def _jobs(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
     @api.get("/jobs", tags=["jobs"])
     def jobs(actor: reader) -> list[dict[str, Any]]:
         """List the newest jobs in the application's own words."""
@@ -104,6 +105,12 @@ def _jobs(api: APIRouter, services: Services, reader: Any) -> None:
         if found is None:
             raise not_found()
         return found
+
+    @api.post("/jobs/{job_id}/retry", status_code=202, tags=["jobs"])
+    def retry(actor: writer, job_id: UUID) -> dict[str, Any]:
+        """Run a job again that has FAILED or is a DEAD_LETTER."""
+        job_actions.retry(services, actor.tenant, job_id, by=actor.name)
+        return {"job_id": str(job_id)}
 
 
 def _snapshots(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:

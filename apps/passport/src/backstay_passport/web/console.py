@@ -2,12 +2,14 @@
 
 from datetime import datetime
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import APIRouter, Depends, FastAPI, File, Form, Request, Response, UploadFile
 
 from backstay.kit import Actor, Authentication, Pages
 from backstay_passport.actions import audit
 from backstay_passport.actions import documents as document_actions
+from backstay_passport.actions import jobs as job_actions
 from backstay_passport.actions import webhooks as webhook_actions
 from backstay_passport.actions.readiness import readiness_board
 from backstay_passport.domain.errors import PassportError
@@ -28,7 +30,7 @@ def install(app: FastAPI, services: Services, pages: Pages, auth: Authentication
     battery_pages.install(web, services, pages, reader, writer)
     partner_pages.install(web, services, pages, reader, writer)
     _webhooks(web, services, pages, reader, writer)
-    _operations(web, services, pages, reader)
+    _operations(web, services, pages, reader, writer)
     rule_pages.install(web, services, pages, reader, writer)
     app.include_router(web)
 
@@ -129,13 +131,21 @@ def _webhooks(web: APIRouter, services: Services, pages: Pages, reader: Any, wri
         )
 
 
-def _operations(web: APIRouter, services: Services, pages: Pages, reader: Any) -> None:
+def _operations(web: APIRouter, services: Services, pages: Pages, reader: Any, writer: Any) -> None:
     @web.get("/jobs", response_model=None)
     def jobs(request: Request, actor: reader) -> Response:
         rows = newest_jobs(services, actor.tenant)
         for row in rows:
             row["problem"] = (row["last_error"] or {}).get("message", "")
         return pages.render(request, "jobs.html", title="Jobs", rows=rows)
+
+    @web.post("/jobs/{job_id}/retry", response_model=None)
+    def retry(request: Request, actor: writer, job_id: UUID) -> Response:
+        try:
+            job_actions.retry(services, actor.tenant, job_id, by=actor.name)
+        except PassportError as error:
+            return pages.redirect(request, "/console/jobs", flash=error.message, tone="bad")
+        return pages.redirect(request, "/console/jobs", flash="It runs again.")
 
     @web.get("/chains", response_model=None)
     def chains(request: Request, actor: reader) -> Response:
