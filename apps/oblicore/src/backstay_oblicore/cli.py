@@ -17,8 +17,19 @@ import uvicorn
 from backstay.errors import BackstayError
 from backstay_oblicore import intake, packing
 from backstay_oblicore.cli_common import As, Json, Site, Wait, do, finish, user_named
-from backstay_oblicore.cli_records import evidence, results, run_hours, users
+from backstay_oblicore.cli_people import users
+from backstay_oblicore.cli_records import (
+    evidence,
+    fuel,
+    generators,
+    incidents,
+    parameters,
+    results,
+    run_hours,
+    stack_tests,
+)
 from backstay_oblicore.domain.errors import DocumentMissing, OblicoreError
+from backstay_oblicore.domain.register.headers import read_mapping
 from backstay_oblicore.domain.words import PackType
 from backstay_oblicore.jobs import build
 from backstay_oblicore.services import Services
@@ -29,7 +40,18 @@ from backstay_oblicore.web.app import build_web
 from backstay_oblicore.web.verifying import verify_pack
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Environmental-permit compliance.")
-for name, group in (("users", users), ("evidence", evidence), ("run-hours", run_hours), ("results", results)):
+GROUPS = {
+    "users": users,
+    "evidence": evidence,
+    "run-hours": run_hours,
+    "results": results,
+    "generators": generators,
+    "stack-tests": stack_tests,
+    "fuel": fuel,
+    "incidents": incidents,
+    "parameters": parameters,
+}
+for name, group in GROUPS.items():
     app.add_typer(group, name=name)
 
 
@@ -103,13 +125,24 @@ def companies(add: str | None = None, zone: str = "Europe/London", as_json: Json
 
 
 @app.command()
-def sites(company: UUID, add: str | None = None, regulator: str = "EA", as_json: Json = False) -> None:
+def sites(
+    company: UUID,
+    add: str | None = None,
+    regulator: str = "EA",
+    working_days: Annotated[
+        bool, typer.Option("--working-days", help="Dates move back to the working day before.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """List the sites of a company, or add one."""
 
     async def act(services: Services) -> Any:
         async with services.database.as_service() as connection:
             if add:
-                return {"site_id": str(await people.add_site(connection, company, add, regulator=regulator))}
+                site = await people.add_site(
+                    connection, company, add, regulator=regulator, working_days_only=working_days
+                )
+                return {"site_id": str(site)}
             rows = await connection.fetch(
                 "SELECT id, name, regulator FROM oblicore.sites WHERE company_id = $1", company
             )
@@ -128,6 +161,9 @@ def ingest(
     title: str = "",
     kind: str = "ENVIRONMENTAL_PERMIT",
     issued: datetime | None = None,
+    expires: datetime | None = None,
+    number: Annotated[str | None, typer.Option(help="The permit's number.")] = None,
+    varies: Annotated[UUID | None, typer.Option(help="Id of the document that this one varies.")] = None,
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
@@ -143,7 +179,10 @@ def ingest(
             site=site,
             title=title or file.stem,
             document_type=kind,
+            permit_number=number,
             issue_date=issued.date() if issued else None,
+            expiry_date=expires.date() if expires else None,
+            parent=varies,
         )
         handle = await intake.extract(services, document, user=user)
         return {"document_id": str(document), **await finish(services, handle, wait=wait)}
@@ -186,11 +225,15 @@ def import_register(
     site: Site,
     acting: As,
     create_missing_permits: bool = False,
+    column: Annotated[
+        list[str] | None, typer.Option(help="A column's name in the file, as field=name; may be repeated.")
+    ] = None,
     wait: Wait = False,
     as_json: Json = False,
 ) -> None:
     """Upload a register and let it be checked."""
     content = file.read_bytes()
+    mapping = read_mapping(column or [])
 
     async def act(services: Services) -> Any:
         found, handle = await intake.add_import(
@@ -199,7 +242,7 @@ def import_register(
             user=await user_named(services, acting),
             site=site,
             file_name=file.name,
-            options={"create_missing_permits": create_missing_permits},
+            options={"create_missing_permits": create_missing_permits, "column_mapping": mapping},
         )
         return {"import_id": str(found), **await finish(services, handle, wait=wait)}
 
@@ -213,6 +256,17 @@ def confirm(import_id: UUID, acting: As, wait: Wait = False, as_json: Json = Fal
     async def act(services: Services) -> Any:
         handle = await intake.confirm_import(services, import_id, user=await user_named(services, acting))
         return await finish(services, handle, wait=wait)
+
+    do(act, as_json=as_json)
+
+
+@app.command()
+def cancel(import_id: UUID, acting: As, as_json: Json = False) -> None:
+    """Give up a register that was not created yet."""
+
+    async def act(services: Services) -> Any:
+        await intake.cancel_import(services, import_id, user=await user_named(services, acting))
+        return {"cancelled": True}
 
     do(act, as_json=as_json)
 

@@ -146,6 +146,18 @@ async def confirm_import(services: Services, import_id: UUID, *, user: UUID) -> 
         return await _import_job(services, connection, import_id, user, row["company_id"], "CREATE")
 
 
+async def cancel_import(services: Services, import_id: UUID, *, user: UUID) -> None:
+    """Give up a register that was not created yet."""
+    async with services.database.as_user(user) as connection:
+        done = await connection.execute(
+            "UPDATE oblicore.excel_imports SET status = 'CANCELLED', updated_at = now()"
+            " WHERE id = $1 AND status IN ('PENDING', 'PENDING_REVIEW')",
+            import_id,
+        )
+    if done.endswith(" 0"):
+        raise AccessDenied("there is no such import that could still be cancelled")
+
+
 async def _import_job(
     services: Services, connection: Connection, import_id: UUID, user: UUID, company: UUID, phase: str
 ) -> JobHandle[Any]:

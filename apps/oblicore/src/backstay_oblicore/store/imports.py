@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -33,6 +33,15 @@ async def known_facts(connection: Connection, row: Any) -> Known:
         """,
         row["company_id"],
     )
+    helpers = await connection.fetch(
+        """
+        SELECT DISTINCT person.id, lower(person.email) AS email, lower(person.full_name) AS name
+        FROM oblicore.user_roles AS held
+        JOIN oblicore.users AS person ON person.id = held.user_id AND person.deleted_at IS NULL
+        WHERE held.company_id = $1 AND held.role IN ('OWNER', 'ADMIN', 'STAFF')
+        """,
+        row["company_id"],
+    )
     ids = {str(site["id"]): str(site["id"]) for site in sites}
     names = {site["name"].lower(): str(site["id"]) for site in sites}
     return Known(
@@ -41,9 +50,18 @@ async def known_facts(connection: Connection, row: Any) -> Known:
         obligations=frozenset(
             (one["permit_number"], one["obligation_title"], str(one["site_id"])) for one in there
         ),
+        # Two people of one name are told apart by their addresses only.
+        helpers={
+            **{one["name"]: str(one["id"]) for one in helpers if _is_single(one["name"], helpers)},
+            **{one["email"]: str(one["id"]) for one in helpers},
+        },
         create_missing_sites=bool(options.get("create_missing_sites", False)),
         skip_duplicates=bool(options.get("skip_duplicates", True)),
     )
+
+
+def _is_single(name: str, helpers: Sequence[Any]) -> bool:
+    return len([one for one in helpers if one["name"] == name]) == 1
 
 
 async def save_preview(connection: Connection, import_id: UUID, checked: Checked) -> None:
@@ -97,7 +115,7 @@ async def find_permit(
     """Return the company's document of a permit number at a site, made if it may be."""
     found: UUID | None = await connection.fetchval(
         "SELECT id FROM oblicore.documents WHERE company_id = $1 AND permit_number = $2 AND site_id = $3"
-        " AND deleted_at IS NULL ORDER BY created_at LIMIT 1",
+        " AND deleted_at IS NULL ORDER BY status = 'SUPERSEDED', created_at LIMIT 1",
         row["company_id"],
         number,
         site,
@@ -132,10 +150,10 @@ async def add_obligation(
             document_id, company_id, site_id, summary, obligation_title, obligation_description, original_text,
             category,
             condition_reference, frequency, base_date, deadline_date, review_status, import_source, excel_import_id,
-            import_row, created_by, confidence_score, source
+            import_row, created_by, confidence_score, source, assigned_to
         )
         VALUES ($1, $2, $3, $4, $4, $5, coalesce($5, $4), coalesce($6, 'OPERATIONAL'), $7, $8, $9, $10, 'CONFIRMED',
-                'excel_import', $11, $12, $13, 1, 'person')
+                'excel_import', $11, $12, $13, 1, 'person', $14)
         ON CONFLICT ON CONSTRAINT each_row_imported_once DO NOTHING
         RETURNING id
         """,
@@ -152,6 +170,7 @@ async def add_obligation(
         row["id"],
         entry["row_number"],
         row["user_id"],
+        UUID(data["assigned_id"]) if data.get("assigned_id") else None,
     )
     if obligation is not None and due is not None:
         await _add_deadline(connection, row, obligation, site, data["frequency"], due)

@@ -137,6 +137,11 @@ async def add_user(
     return found
 
 
+async def set_platform_admin(connection: Connection, user: UUID, *, is_admin: bool = True) -> None:
+    """Let somebody look after the whole installation, or no longer."""
+    await connection.execute("UPDATE oblicore.users SET is_platform_admin = $2 WHERE id = $1", user, is_admin)
+
+
 async def grant(
     connection: Connection, user: UUID, company: UUID, role: str, *, sites: tuple[UUID, ...] = ()
 ) -> None:

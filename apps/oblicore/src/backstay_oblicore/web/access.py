@@ -22,6 +22,7 @@ from backstay.kit import (
 )
 from backstay_oblicore.services import Services
 from backstay_oblicore.store import people
+from backstay_oblicore.store.database import Connection
 
 ISSUER = AUDIENCE = "oblicore"
 ROLES = Roles(
@@ -84,15 +85,27 @@ class Access:
                 or row is None
             ):
                 return None
-            held = await connection.fetch(
-                "SELECT held.role, company.name FROM oblicore.user_roles AS held"
+            roles = await rights_of(connection, row["id"])
+            companies = await connection.fetch(
+                "SELECT DISTINCT company.name FROM oblicore.user_roles AS held"
                 " JOIN oblicore.companies AS company ON company.id = held.company_id"
                 " WHERE held.user_id = $1 AND company.deleted_at IS NULL ORDER BY company.name",
                 row["id"],
             )
-        roles = sorted({one["role"] for one in held} | ({"PLATFORM"} if row["is_platform_admin"] else set()))
-        companies = ", ".join(dict.fromkeys(one["name"] for one in held))
-        return ROLES.actor(row["full_name"], roles, tenant=companies, via="session", actor_id=str(row["id"]))
+        tenant = ", ".join(one["name"] for one in companies)
+        return ROLES.actor(row["full_name"], roles, tenant=tenant, via="session", actor_id=str(row["id"]))
+
+
+async def rights_of(connection: Connection, user: UUID) -> list[str]:
+    """Return the roles that somebody holds anywhere, and PLATFORM for who looks after the installation."""
+    rows = await connection.fetch(
+        "SELECT held.role FROM oblicore.user_roles AS held"
+        " JOIN oblicore.companies AS company ON company.id = held.company_id"
+        " WHERE held.user_id = $1 AND company.deleted_at IS NULL"
+        " UNION SELECT 'PLATFORM' FROM oblicore.users WHERE id = $1 AND is_platform_admin ORDER BY role",
+        user,
+    )
+    return [row["role"] for row in rows]
 
 
 TONES: dict[str, Tone] = {

@@ -190,18 +190,12 @@ def _import_routes_confirm(api: APIRouter, services: Services, reader: Any, writ
 
 
 def _import_routes_cancel(api: APIRouter, services: Services, reader: Any, writer: Any) -> None:
-    database = services.database
-
     @api.delete("/obligations/import/{import_id}", status_code=204)
     async def cancel(actor: writer, import_id: UUID) -> Response:
-        async with database.as_user(user_of(actor)) as connection:
-            done = await connection.execute(
-                "UPDATE oblicore.excel_imports SET status = 'CANCELLED', updated_at = now()"
-                " WHERE id = $1 AND status IN ('PENDING', 'PENDING_REVIEW')",
-                import_id,
-            )
-        if done.endswith(" 0"):
-            raise not_found()
+        try:
+            await intake.cancel_import(services, import_id, user=user_of(actor))
+        except OblicoreError as error:
+            raise problem_of(error) from error
         return Response(status_code=204)
 
 

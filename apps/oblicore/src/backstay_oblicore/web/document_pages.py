@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
+from starlette.datastructures import FormData
 
 from backstay.kit import Actor, Crumb, not_found, path_of
 from backstay_oblicore import files, intake
@@ -76,14 +77,29 @@ def _document_pages_add(web: APIRouter, services: Services, access: Access) -> N
                 site=UUID(str(form["site_id"])),
                 title=str(form["title"])[:200] or "Untitled",
                 document_type=str(form.get("document_type", "ENVIRONMENTAL_PERMIT")),
-                issue_date=date.fromisoformat(str(form["issue_date"])) if form.get("issue_date") else None,
+                permit_number=str(form.get("permit_number") or "").strip()[:100] or None,
+                issue_date=_day(form, "issue_date"),
+                expiry_date=_day(form, "expiry_date"),
+                parent=UUID(str(form["parent_document_id"])) if form.get("parent_document_id") else None,
             )
             await intake.extract(services, document, user=user_of(actor))
         except (OblicoreError, ValueError, KeyError) as error:
             return await upload_page(
-                request, services, access, actor, "Upload a document", with_title=True, problem=str(error)
+                request,
+                services,
+                access,
+                actor,
+                "Upload a document",
+                with_title=True,
+                problem=str(error),
+                sent=form,
             )
         return access.pages.redirect(request, path_of("documents", str(document)), flash="It is being read.")
+
+
+def _day(form: FormData, name: str) -> date | None:
+    written = str(form.get(name) or "")
+    return date.fromisoformat(written) if written else None
 
 
 def _document_pages_one(web: APIRouter, services: Services, access: Access) -> None:

@@ -1,13 +1,15 @@
 """Registers: upload, preview, confirmation."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
+from starlette.datastructures import FormData
 
 from backstay.kit import Actor, Crumb, not_found, path_of
 from backstay_oblicore import intake
-from backstay_oblicore.domain.errors import OblicoreError
+from backstay_oblicore.domain.errors import AccessDenied, OblicoreError
+from backstay_oblicore.domain.register.headers import read_mapping
 from backstay_oblicore.services import Services
 from backstay_oblicore.store.database import from_json
 from backstay_oblicore.web import queries
@@ -20,6 +22,7 @@ def import_pages(web: APIRouter, services: Services, access: Access) -> None:
     _import_pages_add(web, services, access)
     _import_pages_preview(web, services, access)
     _import_pages_confirm(web, services, access)
+    _import_pages_cancel(web, services, access)
 
 
 def _import_pages_new(web: APIRouter, services: Services, access: Access) -> None:
@@ -44,15 +47,33 @@ def _import_pages_add(web: APIRouter, services: Services, access: Access) -> Non
                 user=user_of(actor),
                 site=UUID(str(form["site_id"])),
                 file_name=name,
-                options={"create_missing_permits": True},
+                options=options_of(form),
             )
         except (OblicoreError, ValueError, KeyError) as error:
             return await upload_page(
-                request, services, access, actor, "Import a register", with_title=False, problem=str(error)
+                request,
+                services,
+                access,
+                actor,
+                "Import a register",
+                with_title=False,
+                problem=str(error),
+                sent=form,
             )
         return access.pages.redirect(
             request, path_of("obligations", "import", str(found), "preview"), flash="It is being checked."
         )
+
+
+def options_of(form: FormData) -> dict[str, Any]:
+    """Read how a register is to be understood: what may be made, and which column means what."""
+    columns = [line for line in str(form.get("columns", "")).splitlines() if line.strip()]
+    return {
+        "create_missing_permits": bool(form.get("create_missing_permits")),
+        "create_missing_sites": bool(form.get("create_missing_sites")),
+        "skip_duplicates": bool(form.get("skip_duplicates")),
+        "column_mapping": read_mapping(columns),
+    }
 
 
 def _import_pages_preview(web: APIRouter, services: Services, access: Access) -> None:
@@ -101,3 +122,15 @@ def _import_pages_confirm(web: APIRouter, services: Services, access: Access) ->
         except OblicoreError as error:
             return access.pages.redirect(request, target, flash=str(error), tone="bad")
         return access.pages.redirect(request, target, flash="The duties are being created.", tone="good")
+
+
+def _import_pages_cancel(web: APIRouter, services: Services, access: Access) -> None:
+    writer = Annotated[Actor, Depends(access.auth.require("write"))]
+
+    @web.post("/obligations/import/{import_id}/cancel")
+    async def cancel(request: Request, actor: writer, import_id: UUID) -> Response:
+        try:
+            await intake.cancel_import(services, import_id, user=user_of(actor))
+        except AccessDenied:
+            raise not_found() from None
+        return access.pages.redirect(request, "/imports", flash="The import was given up.")

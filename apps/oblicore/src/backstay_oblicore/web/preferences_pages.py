@@ -11,7 +11,7 @@ from backstay_oblicore.domain.preferences import TOPICS, Preferences
 from backstay_oblicore.domain.words import AlertType
 from backstay_oblicore.services import Services
 from backstay_oblicore.store import notifications
-from backstay_oblicore.web.access import Access, user_of
+from backstay_oblicore.web.access import Access, rights_of, token_for, user_of
 
 
 class Choices(BaseModel):
@@ -23,11 +23,17 @@ class Choices(BaseModel):
     quiet_until: int | None = Field(default=None, ge=0, le=23)
 
 
+class TokenForm(BaseModel):
+    """For how long a program may act for somebody."""
+
+    days: int = Field(default=30, ge=1, le=365)
+
+
 def preferences_pages(web: APIRouter, services: Services, access: Access) -> None:
     """Add the page and its form."""
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
 
-    async def shown(request: Request, actor: Actor, form: CheckedForm[Any]) -> Response:
+    async def shown(request: Request, actor: Actor, form: CheckedForm[Any], token: str = "") -> Response:
         user = user_of(actor)
         async with services.database.as_user(user) as connection:
             chosen = (await notifications.preferences_of(connection, [user])).get(user)
@@ -44,6 +50,7 @@ def preferences_pages(web: APIRouter, services: Services, access: Access) -> Non
             person=row,
             hours=hours,
             form=form,
+            token=token,
             status=422 if form.errors else 200,
         )
 
@@ -71,3 +78,14 @@ def preferences_pages(web: APIRouter, services: Services, access: Access) -> Non
         if form.value is None:
             return await shown(request, actor, form)
         return access.pages.redirect(request, "/preferences", flash="Saved.", tone="good")
+
+    @web.post("/preferences/token")
+    async def make_token(request: Request, actor: reader) -> Response:
+        form = await check_form(request, TokenForm)
+        if form.value is None:
+            return await shown(request, actor, form)
+        user = user_of(actor)
+        async with services.database.as_service() as connection:
+            roles = await rights_of(connection, user)
+        token = token_for(services.settings.secret, user, roles, hours=24 * form.value.days)
+        return await shown(request, actor, form, token)

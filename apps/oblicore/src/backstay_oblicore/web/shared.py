@@ -1,5 +1,6 @@
 """What several pages are made of: lists, upload forms, uploaded files."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -46,14 +47,19 @@ async def upload_page(
     *,
     with_title: bool,
     problem: str = "",
+    sent: Mapping[str, Any] | None = None,
 ) -> Response:
+    """Show the form of an upload; what was sent before is filled in again, the file excepted."""
     async with services.database.as_user(user_of(actor)) as connection:
         sites = await queries.sites(connection)
+        papers = await queries.changeable_documents(connection) if with_title else []
     return access.pages.render(
         request,
         "upload.html",
         title=title,
         sites=sites,
+        papers=papers,
+        sent=dict(sent or {}),
         with_title=with_title,
         submit="Upload",
         problem=problem,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rapidfuzz.fuzz import ratio
 
 from backstay_oblicore.domain import texts
-from backstay_oblicore.domain.errors import MissingColumns
+from backstay_oblicore.domain.errors import InvalidRequest, MissingColumns
 
 REQUIRED = ("permit_number", "obligation_title", "frequency", "deadline_date", "site_id")
 KNOWN_NAMES: dict[str, tuple[str, ...]] = {
@@ -59,6 +59,19 @@ def map_headers(headers: Sequence[str], *, custom: Mapping[str, str] | None = No
     if missing:
         raise MissingColumns("; ".join(missing))
     return Mapped(columns, tuple(h for i, h in enumerate(headers) if i not in taken and h.strip()))
+
+
+def read_mapping(lines: Sequence[str]) -> dict[str, str]:
+    """Read which column means what as people type it: field=name of the column in the file."""
+    mapping = {}
+    for text in lines:
+        field, equals, name = (part.strip() for part in text.partition("="))
+        if not equals or not field or not name:
+            raise InvalidRequest(f"a column is given as field=name in the file, not {text.strip()!r}")
+        if field not in KNOWN_NAMES:
+            raise InvalidRequest(f"there is no field {field!r}; there are {', '.join(KNOWN_NAMES)}")
+        mapping[field] = name
+    return mapping
 
 
 def _custom_columns(headers: Sequence[str], custom: Mapping[str, str]) -> dict[str, int]:

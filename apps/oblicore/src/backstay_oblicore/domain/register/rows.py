@@ -45,6 +45,7 @@ class Known:
     import_site: str
     sites: Mapping[str, str]  # id or lower-case name → id
     obligations: frozenset[tuple[str, str, str]] = frozenset()  # permit, title, site
+    helpers: Mapping[str, str] = field(default_factory=dict)  # address or lower-case name → id
     create_missing_sites: bool = False
     skip_duplicates: bool = True
 
@@ -105,7 +106,15 @@ def _check_row(
     if frequency is None:
         errors.append(texts.INVALID_FREQUENCY)
     site = _site(data.get("site_id"), known, errors, warnings)
-    data |= {"frequency": frequency, "deadline_date": due.isoformat() if due else None, **site}
+    helper = known.helpers.get((data.get("assigned_to") or "").lower())
+    if data.get("assigned_to") and helper is None:
+        warnings.append(texts.ASSIGNEE_NOT_FOUND)
+    data |= {
+        "assigned_id": helper,
+        "frequency": frequency,
+        "deadline_date": due.isoformat() if due else None,
+        **site,
+    }
     key = (str(data.get("permit_number")), str(data.get("obligation_title")), str(site["site_id"]))
     if not errors and known.skip_duplicates and (key in known.obligations or key in seen):
         warnings.append(texts.DUPLICATE_OBLIGATION)
