@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import func, select
 
@@ -14,27 +15,22 @@ from backstay.errors import JobFailed, StoreBusy
 from backstay_parts.demo import Demo, DemoFailed
 from backstay_parts.servers import ServerProcess
 from backstay_watchpoint.demo import payments, seed, weather
+from backstay_watchpoint.demo.day_sums import check_day, check_forecasts, digests_of
+from backstay_watchpoint.demo.looks import PATIENCE_SECONDS, Looks, until
 from backstay_watchpoint.demo.reach import command, provider, storage
 from backstay_watchpoint.demo.stack import Stack, start_worker
 from backstay_watchpoint.domain.catalogue import TASKS, TaskSpec, task_named
-from backstay_watchpoint.domain.digests import next_digest
 from backstay_watchpoint.domain.fires import fires
-from backstay_watchpoint.domain.forecasts import RunStatus
 from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.local.world import World
 from backstay_watchpoint.store.runs import Trigger
 from backstay_watchpoint.store.tables import (
-    alerts,
-    billing_drifts,
     calibration_candidates,
-    forecast_runs,
-    notification_deliveries,
+    calibration_coefficients,
     organizations,
     rate_limits,
     sent_mails,
-    task_runs,
     usage_history,
-    watchpoints,
 )
 
 ORGANIZATIONS = 200
@@ -45,7 +41,6 @@ DEFERRED = 120
 DELETED = 120
 CANARY_ALERTS = 1
 INVENTORY_FIRES = 343
-PATIENCE_SECONDS = 240
 ADDED = ("update_calibration", "purge_notifications", "archive_audit_logs")
 
 
@@ -55,8 +50,9 @@ class Acts:
     def __init__(self, demo: Demo, running: Stack, jobs: Jobs, day: datetime) -> None:
         self.demo, self.running, self.jobs, self.day = demo, running, jobs, day
         self.database = jobs.platform.database
+        self.looks = Looks(running, self.database)
         self.world = World.drawn(7, tiles=weather.TILES)
-        self.calls = 0
+        self.expected = {"digests": digests_of(day, ORGANIZATIONS), "drifting": DRIFTING}
         self.items: dict[str, int] = {}
         self.cells: dict[str, list[str]] = {}
         self.told: set[str] = set()
@@ -72,17 +68,20 @@ class Acts:
         """Fill the database, the buckets and Stripe; plan what goes wrong."""
         settings = self.jobs.platform.settings
         self.demo.event("200 organisations in twelve zones, 2,000 watchpoints, fourteen days of forecasts")
+        changing = [zone for zone in seed.ZONES if _changes_clocks(zone, self.day)]
+        self.demo.event(f"zones whose clocks change on that day: {', '.join(changing) or 'none'}")
         await seed.seed_tenants(self.database, self.day, number=ORGANIZATIONS)
-        self.calls = await seed.seed_counters(self.database, ORGANIZATIONS, self.day)
+        self.expected["calls"] = await seed.seed_counters(self.database, ORGANIZATIONS, self.day)
         await seed.seed_deferred(self.database, ORGANIZATIONS, self.day, deliveries=DEFERRED)
         await seed.seed_canaries(self.database, self.day)
+        await seed.seed_old(self.database, self.day)
         await seed.seed_deleted(self.database, self.jobs.platform.clock(), number=DELETED)
         client = storage(self.jobs)
         for bucket in (settings.forecast_bucket, settings.archive_bucket, settings.observation_bucket):
             await asyncio.to_thread(client.create_bucket, Bucket=bucket)
         held = weather.upstream(self.world, self.day)
         await asyncio.gather(*(self._fill_mirror(server.url, held) for server in self.running.upstream))
-        self.seeded = await weather.seed_forecasts(
+        self.expected |= await weather.seed_forecasts(
             self.database, client, settings.forecast_bucket, self.world, self.day
         )
         seen = weather.observations(self.world, weather.verified_runs(self.day))
@@ -112,7 +111,7 @@ class Acts:
                         handles.append((task, handle))
             for task, handle in handles:
                 await self._note(task, hour, handle)
-            await self._until(self._no_run_is_left, "the provider to finish")
+            await until(self.looks.no_run_is_left, "the provider to finish")
             done += len(handles)
             self.demo.event(f"{hour:02d}:00 done, {done} fires")
         enforcement = sum(
@@ -120,7 +119,8 @@ class Acts:
             for name in ("enforce_payment_failure", "enforce_overage")
         )
         self.demo.check("fires of the inventory", INVENTORY_FIRES, done - enforcement)
-        await self._check_the_day()
+        await check_forecasts(self.demo, self.looks, self.items, self.expected)
+        await check_day(self.demo, self.looks, self.items, self.expected)
 
     async def added_tasks(self) -> None:
         """Run the weekly and monthly tasks once, for that day."""
@@ -128,7 +128,10 @@ class Acts:
             at = self.day + timedelta(hours=23)
             handle = await self.jobs.enqueue(task_named(name), trigger=Trigger.MANUAL, reference_time=at)
             await self._note(task_named(name), 23, handle)
-        await self._until(self._is_calibrated, "the calibration")
+        asked = self.items["update_calibration"]
+        await until(lambda: self.looks.is_calibrated(asked), "the calibration")
+        self.demo.check("old notifications deleted", seed.NOTIFICATIONS, self.items["purge_notifications"])
+        self.demo.check("old audit records archived", seed.AUDIT, self.items["archive_audit_logs"])
 
     async def mails(self) -> None:
         """Wait for the mails: one for each digest, archived watchpoint and deferred notification."""
@@ -138,22 +141,23 @@ class Acts:
             "notification": DEFERRED,
             "alert": CANARY_ALERTS,
         }
-        await self._until(lambda: self._has_sent(sum(expected.values())), "the mails")
+        total = sum(expected.values())
+        await until(lambda: self._has_sent(total), "the mails")
         async with self.database.reading() as transaction:
-            rows = await transaction.execute(
-                select(sent_mails.c.kind, func.count())
-                .group_by(sent_mails.c.kind)
-                .order_by(sent_mails.c.kind)
-            )
-            self.demo.check("mails by kind", dict(sorted(expected.items())), {row[0]: row[1] for row in rows})
+            kinds = select(sent_mails.c.kind, func.count()).group_by(sent_mails.c.kind)
+            found = {row[0]: row[1] for row in await transaction.execute(kinds.order_by(sent_mails.c.kind))}
+        self.demo.check("mails by kind", dict(sorted(expected.items())), found)
         received = self.running.mail.mails()
-        self.demo.check("mails at the mail server", sum(expected.values()), len(received))
+        self.demo.check("mails at the mail server", total, len(received))
         self.demo.check(
             "each mail once", len(received), len({mail.message["Message-ID"] for mail in received})
         )
 
     async def approve(self) -> None:
-        """Approve the change of 22 % by the command that an operator types."""
+        """Show the change of 9 % that was applied at once, and approve that of 22 % as an operator does."""
+        applied = await self.looks.values(calibration_coefficients.c.tile_id)
+        self.demo.check("calibration changes applied at once (9 %)", ["1.0"], applied)
+        self.demo.event(f"calibration of tile {', '.join(applied)}: 9 %, applied at once")
         async with self.database.reading() as transaction:
             waiting = (await transaction.execute(select(calibration_candidates))).all()
         self.demo.check("calibration changes that wait (22 %)", ["2.6"], [row.tile_id for row in waiting])
@@ -164,15 +168,19 @@ class Acts:
 
     async def again(self) -> None:
         """Run the same day again: every cell is skipped by its lock; forced, nothing is left to do."""
-        handles = [
-            await self.jobs.enqueue(task, trigger=Trigger.BACK_FILL, reference_time=fire)
+        asked = [
+            (task, fire, await self.jobs.enqueue(task, trigger=Trigger.BACK_FILL, reference_time=fire))
             for task in TASKS
             if task.name not in ADDED
             for fire in fires(task, self.day, self.day + timedelta(days=1))
         ]
-        results = [await self._result(handle) for handle in handles]
+        self.cells = {}
+        results = []
+        for task, fire, handle in asked:
+            results.append(await self._result(handle))
+            self._draw(task, fire.hour, results[-1])
         skipped = sum("skipped" in result for result in results)
-        self.demo.check("the same day again: skipped", len(handles), skipped)
+        self.demo.check("the same day again: skipped", len(asked), skipped)
         forced = []
         for task in TASKS:
             last = [*fires(task, self.day, self.day + timedelta(days=1)), self.day + timedelta(hours=23)][-1]
@@ -192,7 +200,7 @@ class Acts:
         tried = await self._result(await self.jobs.enqueue(task, trigger=Trigger.MANUAL, dry_run=True))
         self.demo.event(f"dry run: {tried['would_change']} would go, such as {tried['sample'][0]}")
         self.demo.check(
-            "organisations after the dry run", DELETED + ORGANIZATIONS, await self._count(organizations)
+            "organisations after the dry run", DELETED + ORGANIZATIONS, await self.looks.count(organizations)
         )
         counts = []
         for _ in range(3):
@@ -212,55 +220,21 @@ class Acts:
                     .where(rate_limits.c.organization_id == identity)
                     .values(api_calls_count=owner + 1)
                 )
-            expected = await transaction.scalar(select(func.sum(rate_limits.c.api_calls_count)))
-            before = await transaction.scalar(select(func.sum(usage_history.c.api_calls))) or 0
+        expected = await self.looks.total(rate_limits.c.api_calls_count)
+        before = await self.looks.total(usage_history.c.api_calls)
         self.running.workers.pop().kill()
         handle = await self.jobs.enqueue(
             task_named("aggregate_usage"), trigger=Trigger.MANUAL, reference_time=now, force=True
         )
-        await self._until(lambda: self._has_begun(str(handle.id)), "the aggregation to begin")
+        await until(lambda: self.looks.has_begun(str(handle.id)), "the aggregation to begin")
         self.running.workers.pop().kill()
         self.demo.event("worker killed with -9 in the middle of aggregate_usage")
         with start_worker(self.running.environment, 9) as successor:
             await self._result_of(handle, successor)
-        async with self.database.reading() as transaction:
-            history = await transaction.scalar(select(func.sum(usage_history.c.api_calls))) or 0
-            current = await transaction.scalar(select(func.sum(rate_limits.c.api_calls_count)))
+        history = await self.looks.total(usage_history.c.api_calls)
+        current = await self.looks.total(rate_limits.c.api_calls_count)
         self.demo.check("calls in the history after the kill", expected, history - before)
         self.demo.check("calls left in the counters", 0, current)
-
-    async def _check_the_day(self) -> None:
-        await self._check_forecasts()
-        live = organizations.c.deleted_at.is_(None)
-        headless = await self._count(organizations, organizations.c.stripe_customer_id.is_(None) & live)
-        deferred = await self._count(notification_deliveries, notification_deliveries.c.status == "deferred")
-        archived = await self._count(watchpoints, watchpoints.c.status == "archived")
-        async with self.database.reading() as transaction:
-            closed = await transaction.scalar(select(func.sum(usage_history.c.api_calls)))
-            raised = list(await transaction.scalars(select(alerts.c.name)))
-        check = self.demo.check
-        check("calls closed into the history", self.calls, closed)
-        check("digests asked for", self._expected_digests(), self.items["trigger_digests"])
-        check("watchpoints archived", self.items["archive_watchpoints"], archived)
-        check("deferred deliveries left", 0, deferred)
-        check("drift corrected", DRIFTING, await self._count(billing_drifts))
-        check("organisations without a customer", 0, headless)
-        check("canary alerts", ["CanaryFalseTrigger"], raised)
-
-    async def _check_forecasts(self) -> None:
-        failed = select(forecast_runs.c.failure_reason).where(forecast_runs.c.status == RunStatus.FAILED)
-        async with self.database.reading() as transaction:
-            reasons = [str(reason) for reason in await transaction.scalars(failed)]
-        running = await self._count(forecast_runs, forecast_runs.c.status == RunStatus.RUNNING)
-        check = self.demo.check
-        check("forecasts running at the end", 0, running)
-        check("forecasts that failed", 2, len(reasons))
-        check("one was stopped after 20 minutes", True, "Timeout" in reasons)
-        check(
-            "one was given up after three submissions", True, any("3 submissions" in why for why in reasons)
-        )
-        check("old forecasts deleted", self.seeded["old"], self.items["transition_forecasts"])
-        check("verifications asked for", self.seeded["to_verify"], self.items["verification"])
 
     async def _plan_faults(self) -> None:
         """Let one nowcast hang and another one fail three times."""
@@ -277,29 +251,24 @@ class Acts:
             }
             await provider(self.running, "POST", "/local/faults", fault)
 
-    def _expected_digests(self) -> int:
-        last = self.day + timedelta(hours=23)
-        zones, times = seed.ZONES, seed.TIMES
-        due = 0
-        for number in range(ORGANIZATIONS):
-            given = {
-                "timezone": zones[number % len(zones)],
-                "digest": {"schedule": times[number % len(times)]},
-            }
-            at = next_digest(given, self.day - timedelta(seconds=1)).at
-            due += at is not None and at <= last
-        return due
-
     async def _note(self, task: TaskSpec, hour: int, handle: JobHandle[dict[str, Any]]) -> None:
         result = await self._result(handle)
         self.items[task.name] = self.items.get(task.name, 0) + result.get("items", 0)
+        self._draw(task, hour, result)
+        self._tell(task, result.get("warnings", ()))
+        if task.name == "reconcile_forecasts" and result["items"]:
+            self._tell(task, await self.looks.changes(result["run"]))
+
+    def _draw(self, task: TaskSpec, hour: int, result: dict[str, Any]) -> None:
         cells = self.cells.setdefault(task.name, [" "] * 24)
         cells[hour] = _worse(cells[hour], _sign(result))
         self.demo.row(task.name, day="".join(cells), items=self.items[task.name])
-        for warning in result.get("warnings", ()):
-            if warning not in self.told:  # the mirrors fail all day
-                self.told.add(warning)
-                self.demo.event(f"{task.name}: {warning[:110]}")
+
+    def _tell(self, task: TaskSpec, lines: Sequence[str]) -> None:
+        for line in lines:
+            if line not in self.told:  # the mirrors fail all day
+                self.told.add(line)
+                self.demo.event(f"{task.name}: {line[:110]}")
 
     async def _result(self, handle: JobHandle[dict[str, Any]]) -> dict[str, Any]:
         while True:
@@ -321,48 +290,13 @@ class Acts:
             await asyncio.wait([result], timeout=0.5)
         await result
 
-    async def _until(self, is_done: Callable[[], Awaitable[bool]], what: str) -> None:
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while not await is_done():  # noqa: ASYNC110 - what it waits for is in other processes
-                    await asyncio.sleep(0.1)
-        except TimeoutError:
-            raise DemoFailed(f"waited {PATIENCE_SECONDS} s for {what}") from None
-
-    async def _no_run_is_left(self) -> bool:
-        """Tell whether the provider has nothing more to do: what hangs hangs, what failed waits for the next hour."""
-        jobs = await provider(self.running, "GET", "/local/jobs")
-        busy = {job["id"] for job in jobs if not job["ended_at"] and job["fault"] != "hang"}
-        good = {job["id"] for job in jobs if job["status"] == "COMPLETED"}
-        async with self.database.reading() as transaction:
-            running = set(
-                await transaction.scalars(
-                    select(forecast_runs.c.external_id).where(forecast_runs.c.status == RunStatus.RUNNING)
-                )
-            )
-        return not busy and not running & good
-
-    async def _is_calibrated(self) -> bool:
-        jobs = await provider(self.running, "GET", "/local/jobs")
-        asked = [job for job in jobs if job["input"]["task_type"] == "calibration"]
-        return len(asked) == self.items["update_calibration"] and all(job["ended_at"] for job in asked)
-
     async def _has_sent(self, number: int) -> bool:
-        return await self._count(sent_mails) >= number
+        return await self.looks.count(sent_mails) >= number
 
-    async def _has_begun(self, job_id: str) -> bool:
-        async with self.database.reading() as transaction:
-            items = await transaction.scalar(
-                select(task_runs.c["items"])
-                .where(task_runs.c.job_id == job_id)
-                .where(task_runs.c.status == "running")
-            )
-        return bool(items and items > 5)
 
-    async def _count(self, table: Any, condition: Any = None) -> int:
-        query = select(func.count()).select_from(table)
-        async with self.database.reading() as transaction:
-            return int(await transaction.scalar(query if condition is None else query.where(condition)) or 0)
+def _changes_clocks(zone: str, day: datetime) -> bool:
+    offsets = {(day + timedelta(hours=hour)).astimezone(ZoneInfo(zone)).utcoffset() for hour in range(25)}
+    return len(offsets) > 1
 
 
 def _sign(result: dict[str, Any]) -> str:

@@ -14,11 +14,15 @@ from backstay_watchpoint.domain.forecasts import tile_of
 from backstay_watchpoint.store.database import Database
 from backstay_watchpoint.store.tables import (
     api_keys,
+    audit_logs,
     evaluation_state,
+    idempotency_keys,
+    invites,
     notification_deliveries,
     notifications,
     organizations,
     rate_limits,
+    security_events,
     watchpoints,
 )
 
@@ -39,6 +43,8 @@ ZONES = (
 TIMES = ("07:00", "08:30", "06:15", "18:00", "mon 09:00")
 SOURCES = ("web", "api")
 PLACES = ((52.5, 13.4), (40.7, -74.0), (35.7, 139.7), (-33.9, 151.2), (19.1, 72.9))
+INVITES, KEYS, EVENTS, NOTIFICATIONS, AUDIT = 30, 40, 50, 12, 25
+"""How much of each the clean-ups find."""
 _SPACE = uuid5(NAMESPACE_URL, "watchpoint-demo")
 
 
@@ -188,3 +194,29 @@ async def seed_deleted(database: Database, now: datetime, *, number: int) -> Non
     ]
     async with database.transaction() as transaction:
         await transaction.execute(insert(organizations), rows)
+
+
+async def seed_old(database: Database, day: datetime) -> None:
+    """Store what the day's clean-ups must find: expired, or kept long enough."""
+    owner = name_of("org", 0)
+    told = {"organization_id": owner, "payload": {"subject": "Hail"}, "created_at": day - timedelta(days=366)}
+    record: dict[str, Any] = {
+        "organization_id": owner,
+        "actor": "web",
+        "action": "watchpoint.created",
+        "details": {},
+    }
+    record = {**record, "created_at": day - timedelta(days=800)}
+    expired, tried = {"expires_at": day - timedelta(hours=1)}, {"attempted_at": day - timedelta(days=8)}
+    rows: tuple[tuple[Any, int, dict[str, Any]], ...] = (
+        (invites, INVITES, {"organization_id": owner, "email": "new@example.org", **expired}),
+        (security_events, EVENTS, {"event_type": "login_failed", **tried}),
+        (notifications, NOTIFICATIONS, told),
+        (audit_logs, AUDIT, record),
+    )
+    async with database.transaction() as transaction:
+        for table, number, values in rows:
+            made = [{"id": name_of(f"old-{table.name}", index), **values} for index in range(number)]
+            await transaction.execute(insert(table), made)
+        keys = [{"organization_id": owner, "key": f"key-{index}", **expired} for index in range(KEYS)]
+        await transaction.execute(insert(idempotency_keys), keys)

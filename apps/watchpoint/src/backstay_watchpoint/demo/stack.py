@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from backstay_parts.faults import Fault, FaultProxy, access_denied
 from backstay_parts.mail import MailServer
 from backstay_parts.servers import LocalStripe, MotoServer, ServerProcess, answers_http, free_port
 
+USUAL_PORT = 8810
 PROVIDER_KEY = "provider-key"
 QUEUES = ("maintenance", "poll", "publish", "mail")
 
@@ -42,7 +44,7 @@ def start_outside(stack: ExitStack, folder: Path, *, database_url: str | None = 
         list(starting.map(stack.enter_context, [cloud, *upstream, stripe, mail]))
     mirrors = [stack.enter_context(FaultProxy.before(server.url)) for server in upstream]
     mirrors[0].mode, mirrors[1].mode = Fault.REFUSE, access_denied()
-    port = free_port()
+    port = _web_port()
     web_url = f"http://127.0.0.1:{port}"
     environment = {
         **_own_settings(url.result(), web_url),
@@ -52,6 +54,17 @@ def start_outside(stack: ExitStack, folder: Path, *, database_url: str | None = 
     provider = _provider(stack, folder, environment, [cloud, upstream[-1]])
     environment["RUNPOD_URL"] = provider.url
     return Stack(environment, cloud, upstream, mirrors, provider, stripe, mail, web_url, [])
+
+
+def _web_port() -> int:
+    """Return the port that the guide names, or a free one where that is taken."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", USUAL_PORT))
+        except OSError:
+            return free_port()
+    return USUAL_PORT
 
 
 def _postgres_url(stack: ExitStack) -> str:
