@@ -137,6 +137,24 @@ async def test_sees_a_new_job_in_the_list_without_reloading(shop: Shop) -> None:
     assert same
 
 
+async def test_sees_a_job_die_in_the_inbox_and_keeps_what_was_typed(shop: Shop) -> None:
+    [first] = await dead(shop, "read_file", {"path": "/first.csv"})
+
+    async with shop.visited() as visit:
+        await visit.page.goto(f"{shop.address}/dead-letters?kind=read_file")
+        await visit.page.locator(f'#letters a[href="/jobs/{first}"]').wait_for()
+        await visit.page.evaluate("window.stillTheSamePage = true")
+        await visit.page.locator(f'input[value="{first}"]').check()
+        [second] = await dead(shop, "read_file", {"path": "/second.csv"})
+        # Sooner than the page would fetch itself without a stream.
+        await visit.page.locator(f'#letters a[href="/jobs/{second}"]').wait_for(timeout=20_000)
+        is_ticked = await visit.page.locator(f'input[value="{first}"]').is_checked()
+        same = await visit.page.evaluate("window.stillTheSamePage")
+
+    assert same
+    assert is_ticked
+
+
 async def test_finds_failures_by_their_class_and_keeps_the_view_under_a_name(shop: Shop) -> None:
     await dead(shop, "charge", {"order": 1})
 

@@ -89,7 +89,7 @@ OF_RED = Person("rosa", "red", Role.OPERATOR, sees_payloads=True)
 
 async def ended(browser: Browser, page: Page, shop: Harness) -> Page:
     """The page of an operation once that has ended: a step is due with every moment."""
-    while 'id="operation" class="live" data-live="1"' in page.html:
+    while 'id="operation" class="live" data-live="30"' in page.html:
         await shop.travel("1s")
         page = await browser.open(page.path)
     return page

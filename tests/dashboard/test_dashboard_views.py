@@ -10,7 +10,7 @@ import pytest
 from backstay.client.doctor.findings import Finding, Severity
 from backstay.dashboard.recent import Recent
 from backstay.dashboard.views.failures import hours_of
-from backstay.dashboard.views.figures import duration_chart, filled_minutes, throughput_chart
+from backstay.dashboard.views.figures import duration_chart, filled_minutes, throughput_chart, wait_chart
 from backstay.dashboard.views.flow_graph import graph_of
 from backstay.dashboard.views.reasons import alert_reasons, failure_reasons, late_reasons
 from backstay.dashboard.views.schedule_words import rule_words
@@ -178,6 +178,9 @@ def test_minutes_without_an_end_are_shown_as_empty() -> None:
     found = [
         FiguresAt(NOW.replace(minute=28, second=0), Figures(completed=4, p50_ms=100, p95_ms=200, p99_ms=300))
     ]
+    waited = [
+        FiguresAt(found[0].at, Figures(completed=4, wait_p50_ms=50, wait_p95_ms=60_000, wait_p99_ms=60_000))
+    ]
 
     minutes = filled_minutes(found, NOW, timedelta(minutes=5))
 
@@ -186,6 +189,10 @@ def test_minutes_without_an_end_are_shown_as_empty() -> None:
     ]  # fmt: skip
     assert [shape.title for shape in throughput_chart(minutes).shapes] == ["12:28, completed: 4"]
     assert not duration_chart(minutes).empty
+    assert wait_chart(minutes).empty
+    assert wait_chart(filled_minutes(waited, NOW, timedelta(minutes=5))).ticks[1] == "50 s".replace(
+        " ", "\N{NO-BREAK SPACE}"
+    )
 
 
 def test_deaths_are_counted_by_the_hour() -> None:

@@ -13,6 +13,7 @@ from backstay.dashboard.errors import install_client_errors
 from backstay.dashboard.frame import NAVIGATION, TEMPLATES, TONES, Frame
 from backstay.dashboard.pages.alerts import AlertPages
 from backstay.dashboard.pages.audit import AuditPages
+from backstay.dashboard.pages.changes import ChangePages
 from backstay.dashboard.pages.dead_letters import DeadLetterPages
 from backstay.dashboard.pages.failures import FailurePages
 from backstay.dashboard.pages.flows import FlowPages
@@ -53,6 +54,7 @@ PAGES = (
     AlertPages,
     SystemPages,
     KeyPages,
+    ChangePages,
 )
 
 

@@ -57,6 +57,7 @@ class AuditPages:
             given=given,
             problem=problem,
             report=report,
+            is_first=not request.query_params.get("cursor"),
         )
 
 

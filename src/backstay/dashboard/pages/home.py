@@ -19,7 +19,7 @@ from backstay.dashboard.views.depths import (
     queue_depths,
     totals,
 )
-from backstay.dashboard.views.figures import duration_chart, filled_minutes, throughput_chart
+from backstay.dashboard.views.figures import duration_chart, filled_minutes, throughput_chart, wait_chart
 from backstay.dashboard.views.reasons import alert_reasons, failure_reasons, late_reasons
 from backstay.dashboard.views.verdict import Reason, Verdict, verdict_of
 from backstay.dashboard.visitor import Visitor
@@ -79,15 +79,16 @@ class HomePages:
         )
 
     async def _charts(self, visitor: Visitor) -> dict[str, Any]:
-        """What ended in each minute of the last hour, and how long it took; empty for whom figures are not."""
+        """What ended in each minute of the last hour, its waits and durations; empty for whom figures are not."""
         if not visitor.may_for_all("metrics.read"):
-            return {"throughput": None, "durations": None, "completed": None, "success": None}
+            return dict.fromkeys(("throughput", "waits", "durations", "completed", "success"))
         figures = await self._hour(visitor)
         minutes = filled_minutes(figures, utc_now(), SHOWN)
         completed = sum(one.figures.completed for one in figures)
         all_ended = sum(one.figures.ended for one in figures)
         return {
             "throughput": throughput_chart(minutes),
+            "waits": wait_chart(minutes),
             "durations": duration_chart(minutes),
             "completed": completed,
             "success": completed / all_ended if all_ended else None,

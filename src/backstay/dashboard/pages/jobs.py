@@ -25,6 +25,7 @@ from backstay.errors import BackstayError, InvalidSettings
 from backstay.kit import PageLinks, path_of
 from backstay.kit.environment import utc_now
 from backstay.kit.form_reading import read_form
+from backstay.kit.hrefs import with_query
 from backstay.kit.words import count_of
 from backstay.model.classify import ErrorClass
 from backstay.model.job import Job
@@ -98,6 +99,7 @@ class JobsPages:
             spans=[(name, words) for name, (words, _) in SPANS.items()],
             links=PageLinks(next=page.cursor, shown=len(page.jobs)),
             is_first=not request.query_params.get("cursor"),
+            stream=with_query("/events/jobs", query.given.items()),
             **await _offered(visitor, page.jobs),
         )
 

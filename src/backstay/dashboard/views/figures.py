@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from backstay.kit import Chart, charts
@@ -32,16 +32,24 @@ def throughput_chart(minutes: Sequence[FiguresAt]) -> Chart:
     )
 
 
+def wait_chart(minutes: Sequence[FiguresAt]) -> Chart:
+    """Return how long jobs had been due when their attempts began, by the minute in which those ended."""
+    shares = {"p50": "wait_p50_ms", "p95": "wait_p95_ms", "p99": "wait_p99_ms"}
+    return _shares_chart(minutes, shares, label="Wait before an attempt")
+
+
 def duration_chart(minutes: Sequence[FiguresAt]) -> Chart:
-    """Return how long attempts took in each minute: half of them, 95 and 99 of a hundred took at most so long."""
+    """Return how long attempts took, by the minute in which they ended."""
+    shares = {"p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms"}
+    return _shares_chart(minutes, shares, label="Duration of an attempt")
+
+
+def _shares_chart(minutes: Sequence[FiguresAt], shares: Mapping[str, str], *, label: str) -> Chart:
+    """Lines of what half of all, 95 and 99 of a hundred came to at most; `shares` are fields of the figures."""
     return charts.lines(
         [_label(one) for one in minutes],
-        {
-            "p50": [_seconds(one.figures.p50_ms) for one in minutes],
-            "p95": [_seconds(one.figures.p95_ms) for one in minutes],
-            "p99": [_seconds(one.figures.p99_ms) for one in minutes],
-        },
-        label="Duration of an attempt",
+        {share: [_seconds(getattr(one.figures, name)) for one in minutes] for share, name in shares.items()},
+        label=label,
         tones=SHARE_TONES,
         text=duration_text,
     )

@@ -25,36 +25,57 @@
     }
   }
 
-  // What was opened or ticked in a part stays so.
+  // What was opened or ticked in a part stays so, and the keyboard stays where it was.
   function replace(part, fresh) {
     for (const open of part.querySelectorAll("details[open][id]")) fresh.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
     const ticked = [...part.querySelectorAll("input[type=checkbox]:checked")].map((box) => `${box.name} ${box.value}`);
+    const focused = part.contains(document.activeElement) ? placeOf(document.activeElement) : "";
     if (fresh.innerHTML === part.innerHTML) return;
     part.replaceChildren(...fresh.childNodes);
     for (const box of part.querySelectorAll("input[type=checkbox]")) if (ticked.includes(`${box.name} ${box.value}`)) box.checked = true;
+    if (focused) part.querySelector(focused)?.focus({preventScroll: true});
     part.dispatchEvent(new Event("change", {bubbles: true}));
   }
 
-  function inUse(part) {
-    const typing = part.contains(document.activeElement) && document.activeElement.matches("input,textarea,select");
-    const selection = getSelection();
-    return typing || (!selection.isCollapsed && part.contains(selection.anchorNode)) || document.querySelector("dialog[open]");
+  function placeOf(element) {
+    if (element.id) return `#${CSS.escape(element.id)}`;
+    const link = element.getAttribute("href");
+    return link ? `a[href="${CSS.escape(link)}"]` : "";
   }
 
+  // A part is left alone while somebody types, has typed, marks a text or answers a question.
+  function inUse(part) {
+    const typing = part.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]),textarea,select");
+    const selection = getSelection();
+    const marking = !selection.isCollapsed && part.contains(selection.anchorNode);
+    return typing || marking || hasTyped(part) || document.querySelector("dialog[open]");
+  }
+
+  function hasTyped(part) {
+    return [...part.querySelectorAll("input,textarea")].some((each) => !each.matches("[type=checkbox],[type=hidden]") && each.value !== each.defaultValue);
+  }
+
+  // The stream says when to fetch; now and then it is done anyway, for the times in words, and where there is no stream.
+  // A tab that nobody sees holds no connection: a browser has but a few of them for one server.
   function follow(part) {
     const every = Number(part.dataset.live) * 1000;
-    if (part.dataset.stream && "EventSource" in window) {
-      const events = new EventSource(part.dataset.stream);
+    let events;
+    const listen = () => {
+      if (events || document.hidden || !part.dataset.stream || !("EventSource" in window)) return;
       let waiting = 0;
       const soon = () => { if (!waiting) waiting = setTimeout(() => { waiting = 0; refresh(part); }, 250); };
-      events.onmessage = soon;
-      events.addEventListener("changed", soon);
-      events.addEventListener("reset", soon);
-      addEventListener("pagehide", () => events.close());
-    } else if (every > 0) {
-      setInterval(() => refresh(part), every);
-    }
-    document.addEventListener("visibilitychange", () => refresh(part));
+      events = new EventSource(part.dataset.stream);
+      for (const name of ["message", "changed", "reset"]) events.addEventListener(name, soon);
+    };
+    const hush = () => { events?.close(); events = undefined; };
+    listen();
+    if (every > 0) setInterval(() => refresh(part), every);
+    addEventListener("pagehide", hush);
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) return hush();
+      listen();
+      refresh(part);
+    });
   }
 
   // Keys: an element says its own with data-key, `r` or `g j`.
