@@ -152,5 +152,6 @@ OPERATIONS: dict[str, Row] = {
     "metrics_depths": Row(VIEW),
     "metrics_desired_workers": Row(VIEW, ALL),
     "metrics_kinds": Row(VIEW, ALL),
+    "metrics_service_levels": Row(VIEW, ALL),
     "metrics_over_time": Row(VIEW, ALL, query={"last": "24h", "period": "hour"}),
 }

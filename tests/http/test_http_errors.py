@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from http_world import TENANT, World
 
 from backstay import errors
+from backstay.client.metrics import period_for
 from backstay.errors import BackstayError
 from backstay.http.errors import NOT_FOUND, STATUSES, UNEXPECTED, install_errors, problem_of
-from backstay.http.routes.health import _period
 from backstay.model.figures import Period
 
 RAISED = [
@@ -79,7 +79,7 @@ def test_what_belongs_to_another_tenant_reads_like_what_is_not_there() -> None:
     ],
 )
 def test_what_minutes_are_not_kept_for_is_told_from_hours(last: str, period: Period) -> None:
-    assert _period(last) is period
+    assert period_for(last) is period
 
 
 async def test_an_old_key_is_found_among_thousands(quick_world: World) -> None:

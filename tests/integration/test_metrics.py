@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from backstay import Backstay
+from backstay.cli.commands import backstay as commands
 from backstay.errors import Forbidden
 from backstay.records import Depth
 from backstay.testing import Harness, harness
@@ -98,3 +102,22 @@ async def test_only_who_acts_for_all_tenants_sees_figures(backstay: Harness) -> 
     assert await ann.metrics.depths() == []
     assert await ann.metrics.over_time() == []
     assert await ann.metrics.by_kind() == []
+
+
+async def test_the_command_line_tells_figures_and_service_levels(backstay: Harness) -> None:
+    """ENG-143: all six, of what really ran."""
+    await send.enqueue_many([{"to": "ada"}, {"to": "ben"}])
+    await app.worker(until_empty=True).run()
+
+    levels = {one.name: one for one in await app.metrics.service_levels("1h")}
+    shown = await asyncio.to_thread(CliRunner().invoke, commands, ["--json", "--url", app.url, "slo"])
+    figures = await asyncio.to_thread(CliRunner().invoke, commands, ["--json", "--url", app.url, "metrics"])
+
+    assert set(levels) == {
+        "submission_p95", "start_p95", "completion", "worker_uptime", "dead", "jobs_a_minute"
+    }  # fmt: skip
+    assert (levels["completion"].measured, levels["dead"].measured) == (100, 0)
+    assert levels["submission_p95"].measured is not None
+    assert levels["start_p95"].measured is not None
+    assert {one["name"] for one in json.loads(shown.output)["levels"]} == set(levels)
+    assert [one["figures"]["completed"] for one in json.loads(figures.output)["kinds"]] == [2]

@@ -25,6 +25,8 @@ PANELS = {
         "webhooks",
         "doctor",
         "health",
+        "metrics",
+        "slo",
         "plan",
         "config",
         "db",

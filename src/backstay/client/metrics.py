@@ -8,13 +8,33 @@ from datetime import datetime, timedelta
 
 from backstay.client.enqueue.enqueuer import Enqueuer
 from backstay.errors import InvalidPolicy
-from backstay.model.figures import Depth, FiguresAt, KindFigures, Period, TalliedAt, by_kind, by_time
+from backstay.model.figures import (
+    Depth,
+    FiguresAt,
+    KindFigures,
+    Period,
+    TalliedAt,
+    by_kind,
+    by_time,
+    figures_of,
+)
 from backstay.model.scaling import Scaling, ScalingRule, ScalingSignals, scaled
+from backstay.model.service_levels import ServiceLevel, ServiceSituation, service_levels
 from backstay.model.text.durations import Duration, duration
 
 MOST_ROWS = 100_000
 MOST_COUNTED = 10_000
 MOST_WORKERS = 1000
+WRITES = 20
+PROBE = "backstay_probe_writes"
+
+
+MINUTES_KEPT = timedelta(days=2)
+
+
+def period_for(last: Duration) -> Period:
+    """The period to read a while by: minutes are kept for two days, and the first of them may be gone."""
+    return Period.HOUR if duration(last, field="last") >= MINUTES_KEPT else Period.MINUTE
 
 
 @dataclass(frozen=True)
@@ -50,6 +70,31 @@ class Metrics:
     ) -> list[KindFigures]:
         """Return the same for each queue and kind over the whole while, in the order of their names."""
         return by_kind(await self._read(last, until, Period(period).kept, queue, None))
+
+    async def service_levels(self, last: Duration = timedelta(days=1)) -> list[ServiceLevel]:
+        """Return the six service levels over the last while: what was promised, what was measured, whether it holds.
+
+        How long a submission takes is measured now, by twenty committed writes from here.
+        """
+        stores, length = self._enqueuer.stores, duration(last, field="last")
+        now = (await stores.insights.engine()).now
+        whole = await self._read(length, None, Period.HOUR, None, None)
+        return service_levels(
+            ServiceSituation(
+                submissions_ms=[await self._one_write() for _ in range(WRITES)],
+                whole=figures_of(one.tallied for one in whole),
+                minutes=await self.over_time(min(length, timedelta(days=2))),
+                waiting=sum(one.jobs for one in await stores.insights.waiting(most=MOST_COUNTED)),
+                workers=await stores.workers.all(limit=MOST_WORKERS),
+                since=now - length,
+                now=now,
+            )
+        )
+
+    async def _one_write(self) -> float:
+        began = self._enqueuer.env.monotonic()
+        await self._enqueuer.stores.figures.count(PROBE, 1)
+        return (self._enqueuer.env.monotonic() - began) * 1000
 
     async def count(self, name: str, number: int = 1) -> int:
         """Add to a counter of your own, such as `invoices_sent`; returns what all processes together have come to.

@@ -35,6 +35,7 @@ from backstay.stores.contract import ServiceStores, Stores
 from backstay.stores.database import migrate
 from backstay.stores.database.interface import Database, Lane
 from backstay.stores.database.postgres import KEPT_ALIVE, Postgres, notice_silence
+from backstay.stores.database.reading import ReadingLane
 from backstay.stores.database.ready import ReadyLane
 from backstay.stores.database.sqlite import Sqlite
 from backstay.stores.database.sqlite_file import open_file
@@ -169,6 +170,7 @@ class Connections:
     env: Env
     own: Migrations | None = None
     dispatch: RedisDispatch | None = None
+    replica: Database | None = None
     pools: list[Any] = field(default_factory=list)
 
     def stores(self, purpose: str, *, size: int = 1) -> Stores:
@@ -177,7 +179,10 @@ class Connections:
 
     def stores_when(self, ready: Callable[[], Awaitable[None]], purpose: str, *, size: int = 1) -> Stores:
         """The same, waiting for `ready` before every use."""
-        return self._stores_on(ReadyLane(self.database.lane(purpose, size=size), ready))
+        lane: Lane = ReadyLane(self.database.lane(purpose, size=size), ready)
+        if self.replica is not None:
+            lane = ReadingLane(lane, self.replica.lane(purpose, size=size))
+        return self._stores_on(lane)
 
     def _stores_on(self, lane: Lane) -> Stores:
         stores = stores_on(lane, send_hints=partial(send_followed, self.wakeups, emit=log_event))
@@ -264,6 +269,8 @@ class Connections:
         for pool in self.pools:
             pool.terminate()
         self.pools.clear()
+        if self.replica is not None:
+            await self.replica.close()
         await self.database.close()
 
     async def handler_pool(self) -> Any:
@@ -310,19 +317,21 @@ def open_completions(
 
 @dataclass(frozen=True)
 class OtherServers:
-    """The URLs of other servers: what carries hints instead of the database, and a Redis that suggests what to claim.
+    """The URLs of other servers: what carries hints instead of the database, a Redis that suggests what to claim, and
+    a replica that lists and figures are read from.
 
     `fair` are the queues whose tenants take turns.
     """
 
     wakeups: str | None = None
     dispatch: str | None = None
+    replica: str | None = None
     fair: Mapping[str, Fair] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings, registry: Registry) -> OtherServers:
         """As an application's settings name them."""
-        return cls(settings.wakeups, settings.dispatch, registry.fair)
+        return cls(settings.wakeups, settings.dispatch, settings.read_url, registry.fair)
 
 
 def open_connections(
@@ -350,7 +359,8 @@ def open_connections(
     else:
         assert isinstance(database, Sqlite)
         carrier = SqliteWakeups(database.file.path)
-    return Connections(url, database, carrier, env, own, suggesting)
+    replica = None if others.replica is None else open_database(others.replica, clock=clock)
+    return Connections(url, database, carrier, env, own, suggesting, replica)
 
 
 def open_dispatch(redis: str, url: str, fair: Mapping[str, Fair], env: Env) -> RedisDispatch:

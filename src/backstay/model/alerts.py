@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from backstay.errors import InvalidPolicy
+
 MOST_COUNTED = 10_000
 
 
@@ -144,6 +146,25 @@ RULES = (
     ),
 )
 NAMES = tuple(rule.name for rule in RULES)
+
+
+def thresholds_of(name: str, value: object) -> Mapping[str, float]:
+    """Read thresholds by the names of rules, from a mapping or as in `dlq_accumulation=10,slow_jobs=5000`."""
+    needs = f"rules and numbers as in dlq_accumulation=10,slow_jobs=5000, of the rules {', '.join(NAMES)}"
+    found: dict[str, float] = {}
+    for rule, limit in value.items() if isinstance(value, Mapping) else _pairs(value):
+        try:
+            found[rule] = float(limit)
+        except (TypeError, ValueError):
+            raise InvalidPolicy(name, value, needs=needs) from None
+        if rule not in NAMES or not 0 <= found[rule] < float("inf"):
+            raise InvalidPolicy(name, value, needs=needs)
+    return found
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    parts = [part for part in str(value).split(",") if part.strip() not in ("", "none")]
+    return [(rule.strip(), limit) for rule, _, limit in (part.partition("=") for part in parts)]
 
 
 def holding(seen: AlertSituation, thresholds: Mapping[str, float] | None = None) -> list[Firing]:

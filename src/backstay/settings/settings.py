@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from backstay.errors import InvalidPolicy
-from backstay.model.alerts import NAMES
+from backstay.model.alerts import thresholds_of
 from backstay.model.backoff import Backoff
 from backstay.model.checks import Check, number, optional, whole
 from backstay.model.policy.fields import ABOUT
@@ -191,25 +191,6 @@ def _one_more(text: str) -> str:
     return str(int(text) + 1) if re.fullmatch(r"\s*[0-9]{1,9}\s*", text) else text
 
 
-def _thresholds(name: str, value: object) -> Mapping[str, float]:
-    needs = f"rules and numbers as in dlq_accumulation=10,slow_jobs=5000, of the rules {', '.join(NAMES)}"
-    pairs = value.items() if isinstance(value, Mapping) else _pairs(value)
-    found: dict[str, float] = {}
-    for rule, limit in pairs:
-        try:
-            found[rule] = float(limit)
-        except (TypeError, ValueError):
-            raise InvalidPolicy(name, value, needs=needs) from None
-        if rule not in NAMES or not 0 <= found[rule] < float("inf"):
-            raise InvalidPolicy(name, value, needs=needs)
-    return found
-
-
-def _pairs(value: object) -> list[tuple[str, str]]:
-    parts = [part for part in str(value).split(",") if part.strip() not in ("", "none")]
-    return [(rule.strip(), limit) for rule, _, limit in (part.partition("=") for part in parts)]
-
-
 def _pooled(url: str) -> str:
     return f"{url}{'&' if '?' in url else '?'}pooled=true"
 
@@ -248,6 +229,13 @@ _OWN: tuple[Setting, ...] = (
         read=_from_text(optional(_redis)),
         default=None,
         about="a Redis that suggests to workers which jobs to claim: redis://…, with ?prefix=… for its keys",
+    ),
+    Setting(
+        name="read_url",
+        read=_from_text(optional(_url)),
+        default=None,
+        about="a replica of the database, for lists and figures that may be a little late; the database itself where "
+        "not set, and whenever the replica does not answer",
     ),
     Setting(
         name="worker_id",
@@ -328,7 +316,7 @@ _OWN: tuple[Setting, ...] = (
     ),
     Setting(
         name="alert_thresholds",
-        read=_thresholds,
+        read=thresholds_of,
         default={},
         about="above which numbers alert rules hold, as in dlq_accumulation=10,slow_jobs=5000; for rules that are "
         "not named the usual ones",

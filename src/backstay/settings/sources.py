@@ -53,6 +53,7 @@ class Settings:
     app: str | None
     wakeups: str | None
     dispatch: str | None
+    read_url: str | None
     worker_id: str | None
     queues: tuple[str, ...] | None
     kinds: tuple[str, ...] | None

@@ -14,6 +14,7 @@ from backstay.model.limits.admission import LimitRecord, PermitHolder
 from backstay.model.pauses import Pause, Quota
 from backstay.model.records import KindRecord, Override, WorkerRecord
 from backstay.model.scaling import Scaling, ScalingRule
+from backstay.model.service_levels import ServiceLevel
 from backstay.model.text.durations import Duration
 
 
@@ -228,6 +229,11 @@ class ActingMetrics:
         """How many jobs of the tenant, or of all, wait, run or are dead in each queue and kind, up to a limit."""
         self.scope.need("metrics.read")
         return await self.scope.app.metrics.depths(tenant=self.scope.only_tenant)
+
+    async def service_levels(self, last: Duration = timedelta(days=1)) -> list[ServiceLevel]:
+        """The six service levels over the last while."""
+        self.scope.need_all_tenants("metrics.read")
+        return await self.scope.app.metrics.service_levels(last)
 
     async def counters(self) -> dict[str, int]:
         """What the application has counted, by name."""

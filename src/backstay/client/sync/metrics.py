@@ -9,8 +9,14 @@ from datetime import datetime, timedelta
 
 from backstay.client.sync.app import App
 from backstay.client.sync_loop import SyncLoop
-from backstay.model.figures import Depth, FiguresAt, KindFigures, Period
+from backstay.model.figures import (
+    Depth,
+    FiguresAt,
+    KindFigures,
+    Period,
+)
 from backstay.model.scaling import Scaling, ScalingRule
+from backstay.model.service_levels import ServiceLevel
 from backstay.model.text.durations import Duration
 
 
@@ -51,6 +57,15 @@ class SyncMetrics:
         return self._loop.run(
             lambda: self._app.metrics.by_kind(last, until=until, period=period, queue=queue),
             name="sync.metrics.by_kind",
+        )
+
+    def service_levels(self, last: Duration = timedelta(days=1)) -> list[ServiceLevel]:
+        """Return the six service levels over the last while: what was promised, what was measured, whether it holds.
+
+        How long a submission takes is measured now, by twenty committed writes from here.
+        """
+        return self._loop.run(
+            lambda: self._app.metrics.service_levels(last), name="sync.metrics.service_levels"
         )
 
     def count(self, name: str, number: int = 1) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from backstay.client.metrics import period_for
 from backstay.http.caller import AsCaller, Caller, service_of
 from backstay.http.errors import ANSWERS
 from backstay.http.prometheus import MEDIA_TYPE, exposition
@@ -21,6 +22,7 @@ from backstay.http.values.health import (
     KindFiguresShown,
     Ready,
     ScalingShown,
+    ServiceLevelShown,
     figures_facts,
     kind_figures,
 )
@@ -28,7 +30,6 @@ from backstay.kit.problems import problem_responses
 from backstay.model.figures import Period
 from backstay.model.health import HealthStatus
 from backstay.model.scaling import ScalingRule
-from backstay.model.text.durations import duration
 
 health = operations("health")
 metrics = operations("metrics")
@@ -54,7 +55,6 @@ Last = Annotated[
 Name = Annotated[str | None, Query(max_length=128)]
 MONTH = 2_678_400
 Workers = Annotated[int, Query(ge=0, le=100_000, examples=[10])]
-MINUTES_KEPT = timedelta(days=2)
 Seconds = Annotated[float, Query(ge=0, le=MONTH, examples=[300])]
 
 
@@ -101,10 +101,17 @@ async def counters(client: AsCaller) -> Listed[CounterShown]:
     return Listed[CounterShown](items=[CounterShown(name=name, total=found[name]) for name in sorted(found)])
 
 
+@metrics.get("/service-levels", summary="See the service levels")
+async def service_levels(client: AsCaller, last: Last = "24h") -> Listed[ServiceLevelShown]:
+    """Judge six promises: submission, start, completion, uptime of workers, dead jobs and jobs a minute."""
+    found = await client.metrics.service_levels(last)
+    return Listed[ServiceLevelShown](items=[ServiceLevelShown.model_validate(one) for one in found])
+
+
 @metrics.get("/kinds", summary="See figures by kind")
 async def kinds(client: AsCaller, last: Last = "1h", queue: Name = None) -> Listed[KindFiguresShown]:
     """Tell for each queue and kind how many attempts ended how, and how long they took."""
-    found = await client.metrics.by_kind(last, queue=queue, period=_period(last))
+    found = await client.metrics.by_kind(last, queue=queue, period=period_for(last))
     return Listed[KindFiguresShown](items=[kind_figures(one) for one in found])
 
 
@@ -137,8 +144,3 @@ async def desired_workers(
     rule = ScalingRule(least=least, most=most, cool_down=timedelta(seconds=cool_down))
     ago = None if changed_ago is None else timedelta(seconds=changed_ago)
     return ScalingShown.model_validate(await client.metrics.desired_workers(rule, changed_ago=ago))
-
-
-def _period(last: str) -> Period:
-    """Minutes are kept for two days, and the first of them may be gone: what is as long is told from hours."""
-    return Period.HOUR if duration(last) >= MINUTES_KEPT else Period.MINUTE

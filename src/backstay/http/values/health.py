@@ -86,6 +86,16 @@ class CounterShown(Answer):
     total: int
 
 
+class ServiceLevelShown(Answer):
+    """One promise, what was measured, and whether it holds; None where nothing says."""
+
+    name: str = Field(examples=["start_p95"])
+    promise: str = Field(examples=["below 5000 ms"])
+    measured: float | None = None
+    unit: str
+    holds: bool | None = None
+
+
 class SignalsShown(Answer):
     """What the number of workers follows from."""
 
