@@ -1,16 +1,22 @@
 """The nine lesser job types: each once well and once badly, with real servers."""
 
 import hashlib
+import secrets
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
+
+import asyncpg
 
 from backstay_exora.demo.people import with_luhn
 from backstay_exora.domain.similarity import likeness, vector_of
 from backstay_parts.faults import Answer
 from backstay_parts.pdf import open_pdf
 from backstay_parts.sheets import read_sheets
-from conftest import KNOWN_PROVIDER, Practice
+from conftest import KNOWN_PROVIDER, Practice, Stage
 
 
 async def _end(practice: Practice, job: Any) -> Any:
@@ -101,6 +107,40 @@ async def test_a_backup_is_kept_with_its_hash(practice: Practice) -> None:
     assert dump.startswith(b"PGDMP")
     assert hashlib.sha256(dump).hexdigest() == row["job_result"]["sha256"]
     assert _code(await _end(practice, bad)) == ("failed", "BACKUP_FAILED")
+
+
+async def test_a_backup_needs_no_superuser_and_shows_no_password(stage: Stage) -> None:
+    """EXO-035: the owner of the tables is held to row security, and its dump has every row all the same."""
+    from backstay_exora.handlers.backup_operation import _call, dump_schema
+
+    owner, password = f"owner_{secrets.token_hex(4)}", "s3cr3t/of:owner"
+    admin = await asyncpg.connect(stage.url)
+    await admin.execute(f"CREATE ROLE {owner} LOGIN CREATEROLE PASSWORD '{password}'")
+    await admin.execute(f"CREATE DATABASE {owner} OWNER {owner}")
+    await admin.close()
+    parts = urlsplit(stage.url)
+    host = parts.netloc.rpartition("@")[2]
+    url = f"postgresql://{owner}:{quote(password, safe='')}@{host}/{owner}"
+    environment = {**stage.environment, "BACKSTAY_URL": url}
+    migrate = [sys.executable, "-m", "backstay_exora", "migrate"]
+    subprocess.run(migrate, env=environment, check=True, capture_output=True)
+    connection = await asyncpg.connect(url)
+    await connection.execute("INSERT INTO exora.practices (id, name) VALUES ('p', 'Harbour Street')")
+    await connection.close()
+
+    dump = await dump_schema(url, "exora")
+
+    listed = subprocess.run(
+        ["pg_restore", "--data-only", "--table=practices", "--file=-"],
+        input=dump,
+        capture_output=True,
+        check=True,
+    )
+    assert b"Harbour Street" in listed.stdout
+    arguments, hidden = _call(url, "exora")
+    assert password not in " ".join(arguments)
+    assert quote(password, safe="") not in " ".join(arguments)
+    assert hidden == {"PGPASSWORD": password}
 
 
 async def test_old_audit_lines_go_and_young_ones_stay(practice: Practice) -> None:

@@ -407,6 +407,9 @@ async def test_a_retracted_document_takes_everything_along(practice: Practice) -
             await practice.value(f"SELECT count(*) FROM exora.{table} WHERE shell_file_id = $1", document)
             == 0
         )
+    for table in ("document_embeddings", "pass1_entity_metrics", "ocr_words", "document_pages"):
+        left = f"SELECT count(*) FROM exora.{table} WHERE shell_file_id = $1"
+        assert await practice.value(left, document) == 0, table
     now = await practice.value("SELECT now()")
     bundle = await export_patient(practice.name, practice.patients[0], by="rita", now=now)
     assert bundle is not None
@@ -415,6 +418,47 @@ async def test_a_retracted_document_takes_everything_along(practice: Practice) -
     assert (kept["retracted_by"], kept["reason"]) == ("rita", "another clinic's")
     with pytest.raises(RetractionRefused, match="already"):
         await retract(practice.name, document, by="rita", reason="again")
+
+
+async def test_a_retraction_leaves_of_a_decision_only_that_it_was_taken(practice: Practice) -> None:
+    """EXO-030: the name and the birth date that were read go with the rest, and so do the pictures of the pages."""
+    from backstay_exora.files import image_key, storage_of
+    from backstay_exora.retraction import retract
+    from backstay_exora.review import decide
+
+    document = await practice.send(0, draw_letter(practice.people[0], 18, plant="other address"))
+    await practice.status(document)
+    await decide(practice.name, await practice.review_of(document), "approve", by="rita", reason="moved")
+    await practice.status(document, ends=frozenset({"done"}))
+    storage = storage_of(practice.stage.settings())
+    picture = image_key(practice.name, document, 1)
+    assert await storage.info(picture) is not None
+
+    await retract(practice.name, document, by="rita", reason="another clinic's")
+
+    gate = (
+        await practice.rows(
+            "SELECT identity_markers, decision, reviewer FROM exora.profile_classification_audit"
+            " WHERE shell_file_id = $1",
+            document,
+        )
+    )[0]
+    asked = (
+        await practice.rows(
+            "SELECT decision, reasons, boxes, proposal FROM exora.manual_review_queue WHERE shell_file_id = $1",
+            document,
+        )
+    )[0]
+    assert (gate["decision"], gate["reviewer"], gate["identity_markers"]) == ("approve", "rita", [])
+    assert (asked["decision"], asked["reasons"], asked["boxes"], asked["proposal"]) == (
+        "approve",
+        [],
+        [],
+        None,
+    )
+    assert await storage.info(picture) is None
+    original = await practice.value("SELECT storage_path FROM exora.shell_files WHERE id = $1", document)
+    assert await storage.info(original) is not None, "the file itself is kept, as the proof of what was sent"
 
 
 async def test_patient_data_is_in_no_log_error_or_audit_line(practice: Practice, stage: Stage) -> None:

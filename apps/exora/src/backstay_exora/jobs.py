@@ -24,6 +24,9 @@ app.schedule(every="1m", name="exora-failures", args={"task": "tell_failures"}, 
 app.schedule("15 2 * * *", name="exora-backup", overlap="skip")(backup_operation)
 app.schedule("15 3 * * *", name="exora-audit-log", overlap="skip")(audit_cleanup)
 app.schedule("30 3 * * *", name="exora-staged-files", args={"task": "staged_files"})(system_maintenance)
+app.schedule("40 3 * * *", name="exora-retracted-pictures", args={"task": "retracted_pictures"})(
+    system_maintenance
+)
 app.schedule("45 3 * * *", name="exora-statistics", args={"task": "analyse"})(system_maintenance)
 
 __all__ = [

@@ -9,11 +9,12 @@ from uuid import UUID, uuid4
 from backstay.errors import WrongState
 from backstay_exora.app import app, settings
 from backstay_exora.domain.clinical import StoredFact
-from backstay_exora.domain.kinds import DEFAULT_PRIORITY
+from backstay_exora.domain.kinds import DEFAULT_PRIORITY, Lane
 from backstay_exora.handlers.ai_processing import enqueue_pass
 from backstay_exora.handlers.outcome import PassCall
 from backstay_exora.store.connections import Connection, connect
 from backstay_exora.store.documents import (
+    Document,
     begin_session,
     get_document,
     lock_document,
@@ -176,53 +177,15 @@ async def undo(practice: str, review_id: UUID, *, by: str, reason: str) -> None:
         raise ReviewRefused("undoing a decision needs a reason")
     async with connect(settings.database_url) as connection, connection.transaction():
         review = await _locked(connection, practice, review_id)
-        is_recent = await connection.fetchval(
-            "SELECT $1 > now() - $2::interval", review["decided_at"], UNDO_WITHIN
-        )
-        if review["status"] != "decided" or review["kind"] != "identity" or not is_recent:
-            raise ReviewRefused("only a decision of the last 24 hours about a patient can be undone")
+        await _refuse_undo(connection, review)
         await lock_document(connection, review["shell_file_id"])
         document = await get_document(connection, review["shell_file_id"])
         assert document is not None, "the review refers to it"
         if document.status == "retracted":
             raise ReviewRefused("the document was retracted; there is nothing left to undo")
-        removed = await remove_facts(connection, document.id)
-        await connection.execute(
-            "DELETE FROM exora.clinical_narratives WHERE shell_file_id = $1", document.id
-        )
-        await connection.execute(
-            "UPDATE exora.manual_review_queue SET status = 'withdrawn'"
-            " WHERE shell_file_id = $1 AND kind = 'unsure_reading' AND status = 'open'",
-            document.id,
-        )
-        session = uuid4()
-        await begin_session(connection, document.id, session)
-        await move_document(connection, document.id, review["patient_id"])
-        call = PassCall(
-            2,
-            document.id,
-            review["patient_id"],
-            session,
-            str(session),
-            "ai_queue_simple",
-            None,
-            needs_review=True,
-        )
-        job = await enqueue_pass(
-            connection, call, priority=DEFAULT_PRIORITY, filename=document.filename, practice=practice
-        )
-        await connection.execute(
-            "UPDATE exora.manual_review_queue SET status = 'open', decision = NULL, decided_patient_id = NULL,"
-            " decided_by = NULL, decided_at = NULL, decision_reason = NULL, job_id = $2 WHERE id = $1",
-            review_id,
-            job,
-        )
-        await connection.execute(
-            "UPDATE exora.profile_classification_audit SET decision = NULL, reviewer = NULL, decision_reason = NULL,"
-            " decided_at = NULL WHERE shell_file_id = $1",
-            document.id,
-        )
-        await set_status(connection, document.id, "needs_review")
+        removed = await _withdraw_what_it_let_in(connection, document.id)
+        job = await _wait_again(connection, document, review["patient_id"])
+        await _reopen(connection, review, job)
         await note(
             connection,
             practice,
@@ -233,6 +196,65 @@ async def undo(practice: str, review_id: UUID, *, by: str, reason: str) -> None:
             details={"withdrawn": removed},
         )
     await _stop_passes(document.id, document.processing_session_id, by)
+
+
+async def _refuse_undo(connection: Connection, review: dict[str, Any]) -> None:
+    is_recent = await connection.fetchval(
+        "SELECT $1 > now() - $2::interval", review["decided_at"], UNDO_WITHIN
+    )
+    if review["status"] != "decided" or review["kind"] != "identity" or not is_recent:
+        raise ReviewRefused("only a decision of the last 24 hours about a patient can be undone")
+
+
+async def _withdraw_what_it_let_in(connection: Connection, document_id: UUID) -> dict[str, int]:
+    removed = await remove_facts(connection, document_id)
+    for table in ("clinical_narratives", "document_embeddings"):
+        await connection.execute(f"DELETE FROM exora.{table} WHERE shell_file_id = $1", document_id)
+    await connection.execute(
+        "UPDATE exora.manual_review_queue SET status = 'withdrawn'"
+        " WHERE shell_file_id = $1 AND kind = 'unsure_reading' AND status = 'open'",
+        document_id,
+    )
+    return removed
+
+
+async def _wait_again(connection: Connection, document: Document, patient_id: UUID) -> UUID:
+    """Begin a new session whose Pass 2 waits for a decision; returns the id of its job."""
+    session = uuid4()
+    await begin_session(connection, document.id, session)
+    await move_document(connection, document.id, patient_id)
+    call = PassCall(
+        pass_number=2,
+        document_id=document.id,
+        patient_id=patient_id,
+        session=session,
+        correlation_id=str(session),
+        lane=Lane.AI_SIMPLE,
+        needs_review=True,
+    )
+    return await enqueue_pass(
+        connection,
+        call,
+        priority=DEFAULT_PRIORITY,
+        filename=document.filename,
+        practice=document.practice_id,
+    )
+
+
+async def _reopen(connection: Connection, review: dict[str, Any], job: UUID) -> None:
+    """Ask the question again, and forget its answer where the gate keeps it."""
+    await connection.execute(
+        "UPDATE exora.manual_review_queue SET status = 'open', decision = NULL, decided_patient_id = NULL,"
+        " decided_by = NULL, decided_at = NULL, decision_reason = NULL, job_id = $2 WHERE id = $1",
+        review["id"],
+        job,
+    )
+    await connection.execute(
+        "UPDATE exora.profile_classification_audit SET decision = NULL, reviewer = NULL, decision_reason = NULL,"
+        " decided_at = NULL WHERE shell_file_id = $1",
+        review["shell_file_id"],
+    )
+    await set_status(connection, review["shell_file_id"], "needs_review")
 
 
 async def _stop_passes(document_id: UUID, session: UUID, by: str) -> None:

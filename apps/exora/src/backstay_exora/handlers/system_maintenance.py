@@ -6,11 +6,12 @@ from backstay import Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import failure
 from backstay_exora.domain.kinds import Category
+from backstay_exora.retraction import remove_pictures_of_retracted
 from backstay_exora.review import send_decisions
 from backstay_exora.store.connections import connect
 from backstay_exora.store.documents import tell_failures
 
-_TASKS = ("analyse", "send_decisions", "staged_files", "tell_failures")
+_TASKS = ("analyse", "retracted_pictures", "send_decisions", "staged_files", "tell_failures")
 
 
 @app.job(timeout="10m")
@@ -22,6 +23,8 @@ async def system_maintenance(
         raise failure("BAD_REQUEST", f"the tasks are {', '.join(_TASKS)}")
     if task == "send_decisions":
         return {"sent": await send_decisions()}
+    if task == "retracted_pictures":
+        return {"removed": await remove_pictures_of_retracted()}
     async with connect(settings.database_url) as connection:
         if task == "tell_failures":
             return {"told": await tell_failures(connection)}
