@@ -40,6 +40,13 @@ class Asked:
     dry_run: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A run that may not begin, and why."""
+
+    reason: str
+
+
 class CannotTry(ValueError):
     """A task that acts on others cannot be tried without effect."""
 
@@ -95,9 +102,9 @@ class Multiplexer:
         if not run.is_forced:
             lock = lock_id(spec.name, now, spec.period)
             run = replace(run, lock_id=lock, period_end=period_end(now, spec.period))
-        begun = await self._begin(run, spec)
-        if isinstance(begun, str):
-            return _told(spec, now) | {"skipped": begun}
+        begun = await self._begin(run)
+        if isinstance(begun, Skipped):
+            return _told(spec, now) | {"skipped": begun.reason}
         work = Work(self._platform.database, now, self._publisher, run_id=begun)
         try:
             if task.candidates is not None:
@@ -109,19 +116,17 @@ class Multiplexer:
         items = await self._end(begun, RunState.SUCCESS, work)
         return _told(spec, now) | {"items": items, "run": begun, "warnings": work.warnings}
 
-    async def _begin(self, run: NewRun, spec: TaskSpec) -> int | str:
-        """Take the lock; returns the run's id, or why it is skipped."""
-        alive = await self._still_unfinished(run)
+    async def _begin(self, run: NewRun) -> int | Skipped:
+        """Take the lock, and return the run's id; a run that may not begin is written down as skipped."""
+        braked = _braked(await self._still_unfinished(run))
         async with self._platform.database.transaction() as transaction:
-            reason = _braked(alive)
-            if reason is None:
-                begun = await runs.begin(transaction, run)
-                if not isinstance(begun, Holder):
-                    return begun
+            begun = braked or await runs.begin(transaction, run)
+            if isinstance(begun, Holder):
                 word = "was run" if begun.state is RunState.SUCCESS else "is being run"
-                reason = f"{run.lock_id} {word} by run {begun.run_id}"
-            await runs.record(transaction, run, RunState.SKIPPED, reason=reason)
-            return reason
+                begun = Skipped(f"{run.lock_id} {word} by run {begun.run_id}")
+            if isinstance(begun, Skipped):
+                await runs.record(transaction, run, RunState.SKIPPED, reason=begun.reason)
+            return begun
 
     async def _still_unfinished(self, run: NewRun) -> list[Holder]:
         """Return the task's other runs that go on; those whose jobs have ended without a word are failed.
@@ -195,10 +200,10 @@ class Multiplexer:
             )
 
 
-def _braked(unfinished: list[Holder]) -> str | None:
+def _braked(unfinished: list[Holder]) -> Skipped | None:
     for other in unfinished:
         if other.state is RunState.BRAKED:
-            return f"run {other.run_id} waits for a person to release the brake"
+            return Skipped(f"run {other.run_id} waits for a person to release the brake")
     return None
 
 

@@ -137,6 +137,8 @@ def _mirror_rows(checks: list[dict[str, Any]], order: Sequence[str]) -> list[dic
         row["error"] = row["error"] or check["error"]
         row["state"] = "ok" if row["error"] is None else "failing"
         row["checked_at"] = max(row.get("checked_at", check["checked_at"]), check["checked_at"])
+    for row in by_mirror.values():
+        row["trouble"] = None if row["error"] is None else f"{row['error']}, {row['failures']} in a row"
     known = {name: place for place, name in enumerate(order)}
     return sorted(by_mirror.values(), key=lambda row: (known.get(row["mirror"], len(known)), row["mirror"]))
 
