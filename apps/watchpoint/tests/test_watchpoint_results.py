@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from test_watchpoint_quality import a_forecast, calibrate, calibrated, verify
 from watchpoint_rows import again, one, organization, rows, watchpoint
 
 from backstay import State
 from backstay.records import JobFilter
-from backstay_watchpoint.domain.forecasts import Model
+from backstay_watchpoint.domain import payloads
+from backstay_watchpoint.domain.forecasts import Model, output_prefix
 from backstay_watchpoint.domain.reconcile import ProviderState
 from backstay_watchpoint.domain.results import FORGOTTEN, Ended, ending
 from backstay_watchpoint.jobs import Jobs, build
@@ -21,7 +24,7 @@ from backstay_watchpoint.local.world import World
 from backstay_watchpoint.services.work import Work
 from backstay_watchpoint.settings import Settings
 from backstay_watchpoint.store import tables
-from conftest import FixedClock, LocalProvider
+from conftest import FixedClock, LocalProvider, s3
 
 
 @pytest.mark.parametrize(
@@ -165,3 +168,31 @@ async def test_a_failed_calibration_is_told_and_may_be_asked_for_again(
     await ended(connected, "collect_results")
     assert (await one(database, tables.provider_jobs))["error"] is None
     assert await calibrate(connected, again(connected_work)) == 0
+
+
+async def test_the_provider_keeps_a_complete_output_unless_a_rebuild_is_forced(
+    connected: Jobs, connected_work: Work, provider: LocalProvider
+) -> None:
+    """WPT-053: the options of a request: keep, force_rebuild, mock_inference."""
+    at = connected_work.now - timedelta(hours=1)
+    world = World.drawn(3, tiles={"1.0": 1.0}, stations=1)
+    held = world.upstream_objects(at, at, nowcast_step=timedelta(minutes=20))
+    sources = []
+    for source in ("goes", "mrms"):
+        [(key, body)] = held[source].items()
+        s3(connected).put_object(Bucket=source, Key=key, Body=body)
+        sources.append(f"s3://{source}/{key}")
+    prefix = output_prefix(Model.NOWCAST, at)
+
+    async def output(**options: bool) -> dict[str, Any]:
+        payload = payloads.inference(Model.NOWCAST, at, f"s3://watchpoint-forecasts/{prefix}", sources)
+        asked = msgspec.structs.replace(payload, options=payloads.Options(**options))
+        external_id = await connected.platform.provider.trigger(asked)
+        [job] = [job for job in await provider.settled() if job["id"] == external_id]
+        assert job["status"] == "COMPLETED", job["error"]
+        found: dict[str, Any] = json.loads(job["output"])
+        return found
+
+    assert await output(mock_inference=True) == {"places": 0, "is_mock": True}
+    assert await output() == {"places": 0, "is_kept": True}
+    assert await output(force_rebuild=True) == {"places": 1}

@@ -158,7 +158,7 @@ TASKS: tuple[TaskSpec, ...] = (
         "cron(30 2 1 * ? *)",
         Period.MONTH,
         ("MAINT-003",),
-        "Deletes notifications older than a year.",
+        "Deletes notifications older than a year, finished deliveries and old records of its own.",
         is_destructive=True,
     ),
     TaskSpec(

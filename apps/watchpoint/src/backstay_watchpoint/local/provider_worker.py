@@ -17,7 +17,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from backstay_watchpoint.domain import calibration as rules
-from backstay_watchpoint.domain.forecasts import Model, RunStatus
+from backstay_watchpoint.domain.forecasts import SUCCESS_MARKER, Model, RunStatus, success_key
 from backstay_watchpoint.domain.payloads import Coefficients, InferencePayload, TaskType, read_payload
 from backstay_watchpoint.local import compute
 from backstay_watchpoint.outside.clients import s3_client
@@ -81,11 +81,20 @@ class ProviderWorker:
         payload = read_payload(given)
         match payload.task_type:
             case TaskType.INFERENCE:
-                return {"places": compute.forecast(payload, self._read, self._write)}
+                return self._infer(payload)
             case TaskType.VERIFICATION:
                 return {"results": asyncio.run(self._verify(payload, now))}
             case TaskType.CALIBRATION:
                 return {"tiles": asyncio.run(self._calibrate(payload, now))}
+
+    def _infer(self, payload: InferencePayload) -> dict[str, Any]:
+        """Compute a forecast; one whose output is complete is kept unless a rebuild is forced."""
+        if payload.options.mock_inference:
+            self._write(success_key(payload.output_destination), b"")
+            return {"places": 0, "is_mock": True}
+        if not payload.options.force_rebuild and SUCCESS_MARKER in self._names(payload.output_destination):
+            return {"places": 0, "is_kept": True}
+        return {"places": compute.forecast(payload, self._read, self._write)}
 
     async def _verify(self, payload: InferencePayload, now: datetime) -> int:
         tiles = [
