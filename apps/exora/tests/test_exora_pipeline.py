@@ -1,18 +1,24 @@
 """From upload to facts, with a person in between where anything differs; real database, model server and worker."""
 
 import io
+from base64 import b64encode
 from decimal import Decimal
+from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from PIL import Image
 
 from backstay_exora.demo.letters import draw_letter
+from backstay_exora.demo.people import draw_person
 from backstay_exora.demo.scans import scanned
 from backstay_exora.domain.failures import ExoraError
+from backstay_parts.model.server import Ask
 from backstay_parts.pdf import open_pdf
 from backstay_parts.scans import Damage
 from conftest import Practice, Stage
+from exora_reader.tasks import read
 
 FACT_TABLES = ("patient_medications", "patient_conditions", "patient_allergies")
 
@@ -389,6 +395,92 @@ async def test_a_missing_file_fails_at_once_and_is_told(practice: Practice) -> N
     assert row["error_details"]["code"] == "FILE_MISSING"
     assert row["retry_count"] == 0
     assert await practice.status(document) == "failed"
+
+
+async def test_a_file_that_came_with_its_job_is_moved_to_the_storage_and_read(practice: Practice) -> None:
+    """EXO-008, EXO-027"""
+    from backstay_exora.files import storage_of
+
+    letter, document, session = draw_letter(practice.people[0], 19), uuid4(), uuid4()
+    await practice.rows(
+        "INSERT INTO exora.shell_files (id, practice_id, patient_id, filename, storage_path, mime, size_bytes, sha256,"
+        " processing_session_id, uploaded_by) VALUES ($1, $2, $3, 'a.pdf', $4, 'application/pdf', $5, $6, $7, 'sql')",
+        document,
+        practice.name,
+        practice.patients[0],
+        f"{practice.name}/{document}/original",
+        len(letter.content),
+        document.hex,
+        session,
+    )
+
+    await practice.rows(
+        "SELECT exora.enqueue_job_v3('shell_file_processing', 'n', $1)",
+        {
+            "shell_file_id": str(document),
+            "patient_id": str(practice.patients[0]),
+            "processing_session_id": str(session),
+            "raw_file": b64encode(letter.content).decode(),
+        },
+    )
+
+    assert await practice.status(document) == "done"
+    kept = await storage_of(practice.stage.settings()).get(f"{practice.name}/{document}/original")
+    assert kept == letter.content
+    left = "SELECT count(*) FROM exora.staged_files WHERE shell_file_id = $1"
+    assert await practice.value(left, document) == 0
+
+
+async def test_a_picture_that_is_gone_fails_pass_1_with_its_code(practice: Practice) -> None:
+    """EXO-036"""
+    from backstay_exora.files import image_key, storage_of
+
+    document, _ = await practice.send_clean(seed=20)
+    await practice.status(document)
+    await storage_of(practice.stage.settings()).delete(image_key(practice.name, document, 1))
+
+    job = await practice.value(
+        "SELECT job_id FROM exora.enqueue_job_v3('ai_processing', 'n', $1)",
+        {
+            "shell_file_id": str(document),
+            "patient_id": str(practice.patients[0]),
+            "processing_session_id": str(uuid4()),
+            "pass_number": 1,
+        },
+    )
+
+    row = await _failed(practice, job)
+    assert (row["error_details"]["code"], row["retry_count"]) == ("FILE_MISSING", 0)
+
+
+async def test_a_blank_page_is_read_from_its_picture_by_the_model_too(practice: Practice) -> None:
+    """EXO-027, EXO-029: nobody can say whose it is, so a person is asked."""
+    picture = io.BytesIO()
+    Image.new("L", (600, 800), 255).save(picture, "PNG")
+
+    document = await practice.send(
+        0, draw_letter(practice.people[0], 21), content=picture.getvalue(), filename="blank.png"
+    )
+
+    assert await practice.status(document) == "needs_review"
+    asked = await practice.value(
+        "SELECT reasons FROM exora.manual_review_queue WHERE shell_file_id = $1", document
+    )
+    assert "no text could be read" in asked
+
+
+def test_the_model_reads_the_picture_where_no_words_came_along() -> None:
+    """EXO-027"""
+    letter = draw_letter(draw_person(Random(5)), 22, kind="script")
+    with open_pdf(letter.content) as pdf:
+        drawn = io.BytesIO()
+        pdf.render(1, dpi=200).save(drawn, "PNG")
+
+    seen = read(Ask("", "=== PAGE 1 ===\n", (drawn.getvalue(),), "clinical_facts", None))
+
+    assert {fact["name"].lower() for fact in seen["medications"]} >= {
+        name.lower() for name, _ in letter.truth.medications
+    }
 
 
 async def test_a_retracted_document_takes_everything_along(practice: Practice) -> None:

@@ -12,7 +12,7 @@ from backstay_exora.store.documents import PageRow
 from backstay_parts.ocr import read_scan
 from backstay_parts.optional import need
 from backstay_parts.pdf import BadPdf, open_pdf
-from backstay_parts.storage import FolderStorage, S3Storage, Storage
+from backstay_parts.storage import FolderStorage, ObjectNotFound, S3Storage, Storage, StorageError
 from backstay_parts.words import TextPage
 
 if TYPE_CHECKING:
@@ -45,6 +45,24 @@ def storage_of(settings: Settings) -> Storage:
         base_url=f"{settings.public_url}/files",
         signing_key=settings.secret.encode() or None,
     )
+
+
+async def fetch(settings: Settings, key: str) -> bytes:
+    """The content of a file; raises the failures FILE_MISSING and STORAGE_UNAVAILABLE."""
+    try:
+        return await storage_of(settings).get(key)
+    except ObjectNotFound as error:
+        raise failure("FILE_MISSING", "the file is not in the storage; upload it again") from error
+    except StorageError as error:
+        raise failure("STORAGE_UNAVAILABLE", "the storage could not be read") from error
+
+
+async def keep(settings: Settings, key: str, content: bytes, *, content_type: str) -> None:
+    """Store a file; raises the failure STORAGE_UNAVAILABLE."""
+    try:
+        await storage_of(settings).put(key, content, content_type=content_type)
+    except StorageError as error:
+        raise failure("STORAGE_UNAVAILABLE", "the storage could not be written") from error
 
 
 def mime_of(content: bytes) -> str | None:

@@ -12,7 +12,8 @@ from exora_reader.people import read_people
 
 def read(ask: Ask) -> Any:
     """Answer from the text; from the pictures where no text came along."""
-    text = ask.text if pages_of(ask.text) and "=== PAGE" in ask.text else _seen(ask) or ask.text
+    has_words = any(body.strip() for _, body in pages_of(ask.text))
+    text = ask.text if has_words else _seen(ask) or ask.text
     match ask.schema_name:
         case "entities":
             return _entities(text)

@@ -8,7 +8,7 @@ from backstay_exora.domain import messages
 from backstay_exora.domain.identity import Gate, ModelView, decide
 from backstay_exora.domain.kinds import Lane
 from backstay_exora.domain.text import DocumentText
-from backstay_exora.files import storage_of
+from backstay_exora.files import fetch
 from backstay_exora.handlers.asking import Question, ask
 from backstay_exora.handlers.outcome import NextPass, PassCall, PassOutcome
 from backstay_exora.handlers.parts import divided, merged_entities
@@ -100,7 +100,7 @@ def _told(gate: Gate, text: DocumentText) -> dict[str, object]:
 
 async def _first_picture(settings: Settings, key: str) -> tuple[Picture, ...]:
     image = need("PIL.Image", extra="ocr")
-    picture = image.open(io.BytesIO(await storage_of(settings).get(key)))
+    picture = image.open(io.BytesIO(await fetch(settings, key)))
     picture.thumbnail((_PICTURE_SIDE, _PICTURE_SIDE))
     buffer = io.BytesIO()
     picture.save(buffer, "PNG")

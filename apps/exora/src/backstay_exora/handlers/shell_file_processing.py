@@ -8,7 +8,7 @@ from backstay import Cancel, Context
 from backstay_exora.app import app, settings
 from backstay_exora.domain.failures import ExoraError, FinalFailure, failure
 from backstay_exora.domain.kinds import Category, FileLane, Lane, ai_lane, document_priority
-from backstay_exora.files import MOST_PAGES, count_pages, image_key, read_page, storage_of
+from backstay_exora.files import MOST_PAGES, count_pages, fetch, image_key, keep, read_page
 from backstay_exora.handlers.ai_processing import PROMOTED, enqueue_pass
 from backstay_exora.handlers.outcome import PassCall
 from backstay_exora.store.connections import Connection, connect
@@ -16,7 +16,6 @@ from backstay_exora.store.documents import Document, PageRow, get_document, save
 from backstay_exora.store.patients import plan_of
 from backstay_parts.model import estimate_tokens
 from backstay_parts.ocr import OcrFailed
-from backstay_parts.storage import ObjectNotFound, StorageError
 
 
 @app.job(
@@ -77,12 +76,7 @@ async def _open(document_id: UUID) -> tuple[Document, bytes, int]:
         document = await get_document(connection, document_id)
         assert document is not None, "the promoted column refers to it"
         await _unstage(connection, document)
-    try:
-        content = await storage_of(settings).get(document.storage_path)
-    except ObjectNotFound as error:
-        raise failure("FILE_MISSING", "the file is not in the storage; upload it again") from error
-    except StorageError as error:
-        raise failure("STORAGE_UNAVAILABLE", "the storage could not be read") from error
+    content = await fetch(settings, document.storage_path)
     pages = await asyncio.to_thread(count_pages, content, document.mime)
     if pages > MOST_PAGES:
         raise failure("BAD_FILE", f"the document has {pages} pages; at most {MOST_PAGES} are read")
@@ -95,10 +89,7 @@ async def _read(document: Document, content: bytes, number: int) -> PageRow:
     except OcrFailed as error:
         raise failure("OCR_FAILED", f"page {number} could not be read") from error
     key = image_key(document.practice_id, document.id, number)
-    try:
-        await storage_of(settings).put(key, picture, content_type="image/png")
-    except StorageError as error:
-        raise failure("STORAGE_UNAVAILABLE", "the storage could not be written") from error
+    await keep(settings, key, picture, content_type="image/png")
     return PageRow(row.page, key, row.width, row.height, row.turn, row.confidence, row.words)
 
 
@@ -108,5 +99,5 @@ async def _unstage(connection: Connection, document: Document) -> None:
         "SELECT content FROM exora.staged_files WHERE shell_file_id = $1", document.id
     )
     if content is not None:
-        await storage_of(settings).put(document.storage_path, content, content_type=document.mime)
+        await keep(settings, document.storage_path, content, content_type=document.mime)
         await connection.execute("DELETE FROM exora.staged_files WHERE shell_file_id = $1", document.id)
