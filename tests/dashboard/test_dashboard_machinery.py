@@ -8,8 +8,11 @@ from datetime import timedelta
 from dashboard_browser import Browser
 from dashboard_jobs import enqueue, start_flow
 
-from backstay import Backstay, State
+from backstay import Backstay, Limit, State
+from backstay.model.limits.declared import KindLimits
 from backstay.testing import Harness
+from backstay.testing.contract.limits import limited, take
+from backstay.testing.contract.support import Store
 
 
 async def test_says_whether_all_is_well_and_why_not(app: Backstay, ada: Browser, shop: Harness) -> None:
@@ -68,6 +71,23 @@ async def test_changes_a_limit_and_undoes_it(app: Backstay, ada: Browser, shop: 
     assert "as the code declares it" in undone.text
     assert "Nobody holds a permit" in holders.text
     assert await app.limits.changes() == []
+
+
+async def test_a_job_beyond_a_limit_says_who_holds_the_slots(
+    app: Backstay, ada: Browser, shop: Harness
+) -> None:
+    running, waiting = [await enqueue(app, "shrink", album=1) for _ in range(2)]
+    album = KindLimits(key_limit=Limit(1, key="album:{album}"))
+    await take(
+        Store(app._enqueuer.stores, shop.clock), limited(album, kind="shrink", queue="pictures"), worker="w1"
+    )
+
+    page = await ada.open(f"/jobs/{waiting}")
+    limit = await ada.open("/limits/key%20album%3A1")
+
+    assert f'href="/jobs/{running}"' in page.html.partition("Who holds")[2]
+    assert 'href="/limits/key%20album%3A1">key album:1</a>' in page.html
+    assert "1 of 1 in use; 1 job waiting." in limit.text
 
 
 async def test_back_fills_a_schedule_after_seeing_the_count(

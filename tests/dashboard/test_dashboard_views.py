@@ -14,6 +14,7 @@ from backstay.dashboard.views.figures import duration_chart, filled_minutes, thr
 from backstay.dashboard.views.flow_graph import graph_of
 from backstay.dashboard.views.reasons import alert_reasons, failure_reasons, late_reasons
 from backstay.dashboard.views.schedule_words import rule_words
+from backstay.dashboard.views.sentences import pieces_of
 from backstay.dashboard.views.verdict import verdict_of
 from backstay.model.alerts import Alert
 from backstay.model.figures import Figures, FiguresAt
@@ -220,3 +221,28 @@ async def test_an_answer_is_shared_for_a_while_and_asked_for_anew_when_something
     recent.forget()
 
     assert (first, later, await recent.get("a", ask)) == ([1, 1], 2, 3)
+
+
+JOB = "01a1f1ed-89ca-7000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "named"),
+    [
+        (f"It waits for 1 job to end: {JOB}.", [(JOB, f"/jobs/{JOB}", False)]),
+        (
+            "It is held by a limit: key album:1 is full (1 at a time). It goes on by itself ('backstay limits').",
+            [("key album:1", "/limits/key%20album%3A1", False), ("backstay limits", "", True)],
+        ),
+        ("The limit 'kind send' has no room now.", [("kind send", "/limits/kind%20send", False)]),
+        ("The queue 'mail' was paused by ada: it's late.", [("mail", "/queues/mail", False)]),
+        (f"It is dead: 'backstay dead retry {JOB}'.", [(f"backstay dead retry {JOB}", "", True)]),
+        ("Nothing is in its way.", []),
+    ],
+)
+def test_what_a_sentence_names_leads_there(sentence: str, named: list[tuple[str, str, bool]]) -> None:
+    pieces = pieces_of(sentence)
+
+    marked = [(one.text, one.href, one.is_command) for one in pieces if one.href or one.is_command]
+    assert marked == named
+    assert "".join(f"'{one.text}'" if one.is_command else one.text for one in pieces) == sentence

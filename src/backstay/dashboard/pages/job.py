@@ -12,6 +12,7 @@ from backstay.dashboard.forms import json_of, reason_of, text_of, whole_or_text
 from backstay.dashboard.frame import API, Frame
 from backstay.dashboard.views.copies import copies_of
 from backstay.dashboard.views.job_query import moment_of
+from backstay.dashboard.views.sentences import limit_in, pieces_of
 from backstay.dashboard.views.timeline import timeline_of
 from backstay.dashboard.visitor import Visitor
 from backstay.kit import Crumb, changes, event_stream, path_of
@@ -21,6 +22,7 @@ from backstay.model.signals import awaited_signal
 from backstay.model.states import WAITING, State
 
 FEW_CHILDREN = 20
+FEW_HOLDERS = 5
 
 
 class JobPages:
@@ -52,6 +54,7 @@ class JobPages:
         client = visitor.client
         job = await client.jobs.get(job_id)
         runs = await client.jobs.runs(job.id)
+        why = await client.doctor.why(job.id) if visitor.may("doctor.read") else []
         history = await client.jobs.history(job.id)
         return self._frame.show(
             request,
@@ -64,7 +67,8 @@ class JobPages:
             ],
             job=job,
             state="retrying" if job.is_retrying else job.state.value,
-            why=await client.doctor.why(job.id) if visitor.may("doctor.read") else [],
+            why=[pieces_of(sentence) for sentence in why],
+            **await _holders(visitor, limit_in(why)),
             runs=runs,
             last_two=_differing(runs),
             timeline=timeline_of(job, runs, history),
@@ -183,6 +187,13 @@ async def _around(visitor: Visitor, job: Job) -> dict[str, Any]:
         "children": (await client.jobs.search(JobFilter(parent_id=job.id), limit=FEW_CHILDREN)).jobs,
         "is_waiting": job.state in WAITING,
     }
+
+
+async def _holders(visitor: Visitor, limit: str | None) -> dict[str, Any]:
+    """Which jobs hold the permits that this one waits for."""
+    if limit is None or not visitor.may_for_all("limits.read"):
+        return {"full_limit": None, "holders": []}
+    return {"full_limit": limit, "holders": await visitor.client.limits.holders(limit, limit=FEW_HOLDERS)}
 
 
 def _api(request: Request) -> str:
