@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from aeon_fleet import Fleet
 
@@ -142,3 +143,99 @@ async def test_a_person_tries_out_imports_and_takes_back_a_table(
 
         await fleet.until(is_gone)
     assert visit.complaints == []
+
+
+@pytest.mark.timeout(300)
+async def test_a_person_maps_columns_and_sends_corrected_rows_back(
+    fleet: Fleet, address: str, tmp_path: Path
+) -> None:
+    """AEO-025: a file with strange columns is mapped, its refused rows are taken, corrected and sent, all by hand."""
+    table = tmp_path / "strange.csv"
+    table.write_text("Reference;Who;Start\nS1;Ada;2026-01-01\nS2;Ben;2026-31-31\nS3;Cem;2026-01-01;surplus\n")
+    async with open_chromium(screenshots=Path(SCREENSHOTS or tmp_path)) as visit:
+        page = visit.page
+        await log_in(visit, address)
+        await page.goto(f"{address}/imports")
+        await page.locator("input[type=file]").set_input_files(table)
+        await page.get_by_label("Dataset").fill("customers")
+        await page.get_by_role("button", name="Try it out").click()
+        await page.get_by_text("say which one it is in the mapping").wait_for(timeout=60_000)
+        await page.reload()
+        await visit.screenshot("mapping-wide")
+        for header, column in (("Reference", "customer_no"), ("Who", "name"), ("Start", "since")):
+            await page.get_by_label(header).select_option(column)
+        await page.get_by_role("button", name="Try it out with these columns").click()
+        await page.get_by_role("button", name="Import it").click(timeout=60_000)
+        await page.get_by_role("button", name="Undo").wait_for(timeout=60_000)
+        await page.reload()
+        async with page.expect_download() as started:
+            await page.get_by_role("link", name="Take the workbook").click()
+        workbook = tmp_path / "rejects.xlsx"
+        await (await started.value).save_as(workbook)
+        await asyncio.to_thread(mend, workbook)
+        await page.locator("input[type=file]").set_input_files(workbook)
+        await visit.screenshot("rejects-wide")
+        await page.get_by_role("button", name="Send it back").click()
+        records = "SELECT count(*) FROM aeon.imported_records WHERE external_key LIKE 'S%'"
+
+        async def are_there() -> bool:
+            return bool(await fleet.database.value(records) == 3)
+
+        await fleet.until(are_there)
+    assert visit.complaints == []
+
+
+def mend(workbook: Path) -> None:
+    book = openpyxl.load_workbook(workbook)
+    book["rejects"].cell(2, 3).value = "2026-01-31"
+    book["rejects"].cell(3, 7).value = None
+    book.save(workbook)
+
+
+@pytest.mark.timeout(300)
+async def test_a_person_decides_about_a_dead_letter_and_stops_a_job(
+    fleet: Fleet, address: str, tmp_path: Path
+) -> None:
+    """AEO-021, AEO-010: run again with a note, close with a note, and cancel what still runs, each by a button."""
+    letter = await fleet.database.value("SELECT original_job_id FROM public.dead_letter_jobs LIMIT 1")
+    waiting = await fleet.database.value("SELECT id FROM public.jobs WHERE job_type = 'waiting'")
+
+    async def status(job: Any) -> str:
+        return str((await fleet.job(job))["status"])
+
+    async def has_died_again() -> bool:
+        runs = "SELECT count(*) FROM public.job_executions WHERE job_id = $1"
+        return await fleet.database.value(runs, letter) == 2 and await status(letter) == "dead_letter"
+
+    async with open_chromium(screenshots=Path(SCREENSHOTS or tmp_path)) as visit:
+        page = visit.page
+        await log_in(visit, address)
+        for button in ("Run it again", "Resolve"):
+            await page.goto(f"{address}/dead-letters")
+            await page.get_by_role("link", name="failing").first.click()
+            await page.get_by_label("Why?").fill(f"a note about {button}")
+            await page.get_by_role("button", name=button).click()
+            await page.get_by_text("Your decision is kept.").wait_for()
+            await fleet.until(has_died_again) if button == "Run it again" else None
+        await visit.screenshot("decided-wide")
+        await page.goto(f"{address}/jobs/{waiting}")
+        page.once("dialog", lambda asked: asyncio.ensure_future(asked.accept()))
+        await page.get_by_role("button", name="Cancel").click()
+
+        async def is_cancelled() -> bool:
+            return await status(waiting) == "cancelled"
+
+        await fleet.until(is_cancelled)
+        await page.goto(f"{address}/schedules")
+        await page.get_by_role("button", name="Switch off").click()
+        await page.get_by_role("button", name="Switch on").wait_for()
+    assert visit.complaints == []
+    assert await status(letter) == "failed"
+    notes = await fleet.database.row(
+        "SELECT resolution_notes, resolved_by FROM public.dead_letter_jobs WHERE status = 'resolved'"
+        " ORDER BY created_at DESC LIMIT 1"
+    )
+    person = await fleet.database.value("SELECT id FROM public.users WHERE email = 'ann@nord.example'")
+    assert notes == {"resolution_notes": "a note about Resolve", "resolved_by": person}
+    attempt = "SELECT status FROM public.job_executions WHERE job_id = $1"
+    assert await fleet.database.value(attempt, waiting) == "cancelled"

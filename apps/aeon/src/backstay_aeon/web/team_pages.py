@@ -1,6 +1,6 @@
 """The pages of a team: its files, its reports, its schedules."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, File, Form, Request, Response, UploadFile
@@ -13,6 +13,12 @@ from backstay_aeon.services import Services
 from backstay_aeon.store.reports import FIGURES
 from backstay_aeon.web.api.reports import report_response
 from backstay_aeon.web.callers import person
+
+SCHEDULES = """
+SELECT id, name, job_type, schedule_type, enabled, coalesce(cron_expression, interval_ms || ' ms') AS rhythm,
+       run_count, max_runs, last_run_at, next_run_at, metadata ->> 'problem' AS problem
+FROM public.job_schedules WHERE team_id = $1 ORDER BY created_at
+"""
 
 
 def add_team_pages(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
@@ -100,16 +106,16 @@ def _schedules(web: APIRouter, services: Services, pages: Pages, auth: Authentic
 
     @web.get("/schedules")
     async def listed(request: Request, actor: reader) -> Response:
-        rows = await services.database.rows(
-            "SELECT id, name, job_type, schedule_type, enabled,"
-            " coalesce(cron_expression, interval_ms || ' ms') AS rhythm,"
-            " run_count, max_runs, last_run_at, next_run_at FROM public.job_schedules WHERE team_id = $1"
-            " ORDER BY created_at",
-            UUID(actor.tenant),
-        )
+        rows = await services.database.rows(SCHEDULES, UUID(actor.tenant))
         return pages.render(request, "schedules.html", title="Schedules", rows=rows)
 
-    @web.post("/schedules/{schedule_id}/remove")
-    async def remove(request: Request, actor: writer, schedule_id: UUID) -> Response:
-        await schedules.remove(services, schedule_id, UUID(actor.tenant))
-        return pages.redirect(request, "/schedules", flash="It will not fire any more.")
+    @web.post("/schedules/{schedule_id}/{action}")
+    async def act(
+        request: Request, actor: writer, schedule_id: UUID, action: Literal["on", "off", "remove"]
+    ) -> Response:
+        team = UUID(actor.tenant)
+        if action == "remove":
+            await schedules.remove(services, schedule_id, team)
+            return pages.redirect(request, "/schedules", flash="It will not fire any more.")
+        await schedules.change(services, schedule_id, team, {"enabled": action == "on"})
+        return pages.redirect(request, "/schedules", flash=f"It is {action}.")

@@ -129,19 +129,18 @@ def _acts(api: APIRouter, services: Services, auth: Authentication) -> None:
     @api.delete("/jobs/{job_id}")
     async def cancel(actor: writer, job_id: str) -> Any:
         job = await own_job(services, actor, job_id)
-        state = await services.app.jobs.cancel(job.id, reason="cancelled by its team", by=actor.name)
-        return {"job_id": job_id, "status": state.value}
+        return {"job_id": job_id, "status": await submit.cancel(services, job.id, actor.name)}
 
     @api.post("/jobs/{job_id}/pause")
     async def pause(actor: writer, job_id: str) -> Any:
         job = await own_job(services, actor, job_id)
-        await services.app.jobs.hold(job.id, reason="paused", by=actor.name)
+        await submit.pause(services, job.id, actor.name)
         return {"job_id": job_id, "status": "paused"}
 
     @api.post("/jobs/{job_id}/resume")
     async def resume(actor: writer, job_id: str) -> Any:
         job = await own_job(services, actor, job_id)
-        await services.app.jobs.release(job.id, by=actor.name)
+        await submit.resume(services, job.id, actor.name)
         return {"job_id": job_id, "status": "pending"}
 
     @api.post("/jobs/{job_id}/retry")
