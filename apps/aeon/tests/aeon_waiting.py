@@ -39,6 +39,21 @@ class Busy(Waiting):
         return {}
 
 
+class Noting(JobType):
+    """Write a line into a file when it starts."""
+
+    name = "noting"
+    queue: ClassVar[str] = "noting"
+
+    def validate(self, payload: dict[str, Any]) -> None:
+        if not isinstance(payload.get("into"), str):
+            raise BadRequest("into is the path of a file", field="payload/into")
+
+    async def execute(self, ctx: Context, payload: dict[str, Any], envelope: Envelope) -> Any:
+        with Path(payload["into"]).open("a") as file:
+            file.write(f"{payload['line']}\n")
+
+
 class Quick(JobType):
     """Do nothing, at once."""
 
@@ -54,4 +69,5 @@ class Quick(JobType):
 
 add(Waiting())
 add(Busy())
+add(Noting())
 add(Quick())

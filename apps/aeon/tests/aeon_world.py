@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -42,3 +44,14 @@ class World:
             dataset,
         )
         return {row["external_key"]: row["data"] for row in rows}
+
+
+def bomb() -> bytes:
+    """A workbook of a few kilobytes that would unpack to two gigabytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(4):
+            with archive.open(f"xl/worksheets/sheet{number}.xml", "w", force_zip64=True) as file:
+                for _ in range(500):
+                    file.write(bytes(1_000_000))
+    return buffer.getvalue()

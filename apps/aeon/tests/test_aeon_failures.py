@@ -71,6 +71,21 @@ async def test_each_class_has_its_retries_and_its_records(
     assert (letter["failure_reason"], letter["total_attempts"]) == (error_class, attempts)
 
 
+@pytest.mark.parametrize(
+    ("error_class", "retries"), [("transient_network", 1), ("unknown", 5), ("timeout", 0)]
+)
+async def test_a_number_of_the_caller_wins_over_the_class(
+    world: World, api: httpx.AsyncClient, error_class: str, retries: int
+) -> None:
+    """AEO-018, AEO-017: max_retries=1 gives two runs, although its class would give six."""
+    given = {"job_type": "failing", "payload": {"as": error_class}, "max_retries": retries}
+    job_id = (await api.post("/api/jobs/create", json=given)).json()["job_id"]
+    await world.backstay.drain(with_scheduled=True)
+    letter = await letter_of(world, job_id)
+    assert letter["total_attempts"] == retries + 1
+    assert (await api.get(f"/api/jobs/{job_id}")).json()["max_retries"] == retries
+
+
 async def test_a_dead_letter_carries_everything(world: World) -> None:
     """AEO-020: payload, reason, message, stack, history and team; the job says dead_letter and when."""
     job_id = await fail(world, "unknown")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import zipfile
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +12,7 @@ from uuid import UUID
 import httpx
 import openpyxl
 import pytest
-from aeon_world import World
+from aeon_world import World, bomb
 from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
@@ -221,17 +220,6 @@ async def test_the_promises_are_reckoned_from_what_happened(world: World) -> Non
     # One died 600 s ago and nobody took its place: (1000 + 400) of (1000 + 400 + 600) seconds.
     assert figures["uptime_percent"] == pytest.approx(70, abs=0.1)
     assert (await metrics.slo_figures(world.database))["start_p95_ms"] is None
-
-
-def bomb() -> bytes:
-    """A workbook of a few kilobytes that would unpack to two gigabytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(4):
-            with archive.open(f"xl/worksheets/sheet{number}.xml", "w", force_zip64=True) as file:
-                for _ in range(500):
-                    file.write(bytes(1_000_000))
-    return buffer.getvalue()
 
 
 async def test_a_zip_bomb_is_refused_and_the_next_import_runs(world: World) -> None:

@@ -7,27 +7,32 @@ import signal
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+import pytest
 from aeon_fleet import Fleet
+from aeon_world import bomb
 
-from backstay_aeon.actions import check, uploads, watch
+from backstay.errors import WrongState
+from backstay_aeon.actions import check, imports, submit, uploads, watch
 from backstay_parts.servers import ServerProcess, free_port
 from backstay_parts.servers.process import answers_http
 
 REPORT = {"report": "job_summary", "format": "csv"}
 
 
-async def test_each_type_of_worker_takes_its_own_jobs(fleet: Fleet) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number_of_each", [6, pytest.param(67, marks=pytest.mark.prove)])
+async def test_each_type_of_worker_takes_its_own_jobs(fleet: Fleet, number_of_each: int) -> None:
     """AEO-012: an import worker makes no report, a report worker no import, a priority worker only urgent jobs."""
     kept = await uploads.keep(fleet.services, fleet.team, None, "note.txt", b"hello")
     await asyncio.gather(*(fleet.start(kind) for kind in ("data-import", "reports", "priority")))
 
-    for number in range(6):
+    for number in range(number_of_each):
         await fleet.submit("report_gen", REPORT)
         await fleet.submit("file_processing", {"file_id": str(kept["id"])})
         await fleet.submit("quick", {"number": number}, priority=9)
-    await fleet.until_ended(18)
+    await fleet.until_ended(3 * number_of_each)
 
     rows = await fleet.database.rows(
         "SELECT DISTINCT job_type, priority, split_part(worker_id, '-', 2) AS by FROM public.jobs"
@@ -38,6 +43,64 @@ async def test_each_type_of_worker_takes_its_own_jobs(fleet: Fleet) -> None:
         ("file_processing", 5, "data"),
         ("quick", 9, "priority"),
     }
+
+
+async def test_each_line_starts_the_higher_priority_first_and_then_the_older(fleet: Fleet) -> None:
+    """AEO-009: as they really started, whatever the order of submission; urgent jobs have a line of their own."""
+    notes = fleet.folder / "notes"
+    for number, priority in enumerate([5, 3, 10, 5, 8, 1, 10]):
+        await fleet.submit("noting", {"into": str(notes), "line": f"{priority}/{number}"}, priority=priority)
+    await fleet.start("general", MAX_CONCURRENT_JOBS="1")
+    await fleet.until_ended(7)
+    started = notes.read_text().split()
+    assert [line for line in started if line in ("10/2", "10/6", "8/4")] == ["10/2", "10/6", "8/4"]
+    assert [line for line in started if line[1] == "/" and line != "8/4"] == ["5/0", "5/3", "3/1", "1/5"]
+
+
+async def test_a_running_job_is_cancelled_and_its_attempt_says_so(fleet: Fleet) -> None:
+    """AEO-010: it is asked to stop, stops, and neither its job nor its attempt is called failed."""
+    await fleet.start("general")
+    job = await fleet.submit("waiting", {"until": "/nowhere"})
+    await fleet.until_running(job)
+
+    assert await submit.cancel(fleet.services, job, "ann") == "running"
+
+    async def is_cancelled() -> bool:
+        return bool((await fleet.job(job))["status"] == "cancelled")
+
+    await fleet.until(is_cancelled)
+    runs = await fleet.database.rows("SELECT status FROM public.job_executions WHERE job_id = $1", job)
+    assert [run["status"] for run in runs] == ["cancelled"]
+    with pytest.raises(WrongState):
+        await submit.cancel(fleet.services, job, "ann")
+
+
+async def test_a_zip_bomb_costs_a_worker_nothing(fleet: Fleet) -> None:
+    """AEO-025: a real worker refuses it in a process of its own, lives on, and imports the next table."""
+    await fleet.start("data-import")
+    alive = "SELECT id, pid FROM backstay.workers WHERE state = 'alive'"
+    before = await fleet.database.rows(alive)
+    for name, content in (
+        ("bomb.xlsx", await asyncio.to_thread(bomb)),
+        ("good.csv", b"number,name\n1,Ada\n"),
+    ):
+        made = await imports.begin(
+            fleet.services, fleet.team, None, name=name, content=content, dataset="people"
+        )
+        job = UUID(await imports.start(fleet.services, fleet.team, None, made))
+        await fleet.until(lambda job=job: has_ended(fleet, job))
+        expected = "dead_letter" if name == "bomb.xlsx" else "completed"
+        assert (await fleet.job(job))["status"] == expected
+    run = await fleet.database.row(
+        "SELECT error_code, memory_used_mb FROM public.job_executions WHERE status = 'failed'"
+    )
+    assert run is not None
+    assert (run["error_code"], run["memory_used_mb"] < 512) == ("validation_error", True)
+    assert await fleet.database.rows(alive) == before
+
+
+async def has_ended(fleet: Fleet, job: UUID) -> bool:
+    return (await fleet.job(job))["status"] in ("completed", "dead_letter")
 
 
 async def test_a_job_of_low_priority_is_left_by_a_priority_worker(fleet: Fleet) -> None:
@@ -230,33 +293,34 @@ async def test_a_job_submitted_while_redis_is_away_runs(fleet: Fleet) -> None:
     Path(fleet.folder / "go").touch()
 
 
-async def test_whatever_is_pushed_into_redis_each_job_runs_once(fleet: Fleet) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("half", [60, pytest.param(1000, marks=pytest.mark.prove)])
+async def test_whatever_is_pushed_into_redis_each_job_runs_once(fleet: Fleet, half: int) -> None:
     """AEO-016, AEO-011: an id a hundred times, unknown and finished ones, a deleted list: one execution each."""
-    first = [await fleet.submit("quick", {"number": number}) for number in range(60)]
+    first = [await fleet.submit("quick", {"number": number}) for number in range(half)]
     assert (await fleet.job(first[0]))["status"] == "queued"
     keys = [key async for key in fleet.redis.scan_iter("queue:pending:quick:*")]
     assert len(keys) == 1
     await fleet.redis.lpush(keys[0], *[str(first[0])] * 100, *[str(uuid4()) for _ in range(20)])
 
     await asyncio.gather(fleet.start("general", "worker-a"), fleet.start("general", "worker-b"))
-    more = [await fleet.submit("quick", {"number": number}) for number in range(60)]
+    more = [await fleet.submit("quick", {"number": number}) for number in range(half)]
     await fleet.redis.delete(keys[0])
-    await fleet.until_ended(120)
+    await fleet.until_ended(2 * half)
     await fleet.redis.lpush(keys[0], *(str(job) for job in (*first[:20], *more[:20])))
     last = await fleet.submit("quick")
-    await fleet.until_ended(121)
+    await fleet.until_ended(2 * half + 1)
 
     runs = await fleet.database.rows(
         "SELECT job_id, count(*) AS runs FROM public.job_executions GROUP BY job_id"
     )
     assert {row["runs"] for row in runs} == {1}
-    assert len(runs) == 121
+    assert len(runs) == 2 * half + 1
     assert (await fleet.job(last))["status"] == "completed"
 
     async def is_mirrored() -> bool:
-        return (
-            await fleet.redis.zcard("queue:completed") >= 121 and await fleet.redis.zcard("queue:active") == 0
-        )
+        told = await fleet.redis.zcard("queue:completed") >= min(2 * half + 1, 1000)
+        return bool(told and await fleet.redis.zcard("queue:active") == 0)
 
     await fleet.until(is_mirrored)
     assert await fleet.redis.get(f"job:{last}:status") == "completed"

@@ -33,8 +33,8 @@ def reads(settings: WorkerSettings) -> tuple[list[str], list[str]]:
     kinds = asked_kinds(settings)
     plain = sorted({job_types.known()[kind].queue for kind in kinds})
     urgent = [f"{queue}.urgent" for queue in plain]
-    # Its urgent jobs, too: where it works alone they would wait forever.
-    queues = urgent if settings.type == "priority" else [*plain, *urgent]
+    # Urgent jobs, too, and before the others: where it works alone they would wait forever.
+    queues = urgent if settings.type == "priority" else [*urgent, *plain]
     return [*kinds, *OWN_KINDS], [*queues, QUEUE]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from backstay import Backoff, Job
-from backstay.errors import JobNotFound
+from backstay.errors import InvalidFlow, JobNotFound
+from backstay.records import Condition
 from backstay_aeon import job_types
 from backstay_aeon.domain.errors import BadRequest, Missing
 from backstay_aeon.profile import JITTER, queue_for
@@ -66,12 +67,21 @@ def check(given: dict[str, Any]) -> None:
     if given.get("parent_job_id") is not None:
         uuid_of(given["parent_job_id"], "parent_job_id")
     for tie in given.get("depends_on") or ():
-        if tie["type"] == "conditional" and not (tie.get("condition") or {}).get("operator"):
-            raise BadRequest(
-                'a conditional dependency needs a condition, as {"at": "/rows", "operator": ">", "value": 0}',
-                field="depends_on",
-            )
+        if tie["type"] == "conditional":
+            condition_of(tie)
     job_types.get(given["job_type"]).validate(given.get("payload") or {})
+
+
+def condition_of(tie: dict[str, Any]) -> dict[str, Any]:
+    """The condition of a tie as it is stored; raises BadRequest for one that can never be looked at."""
+    given = tie.get("condition") or {}
+    try:
+        found = Condition(str(given.get("at") or ""), str(given.get("operator")), given.get("value"))
+    except InvalidFlow as error:
+        raise BadRequest(
+            f'{error}; a condition is as {{"at": "/rows", "operator": ">", "value": 0}}', field="depends_on"
+        ) from error
+    return {"at": found.at, "operator": found.operator, "value": found.value}
 
 
 def uuid_of(value: Any, field: str) -> UUID:
@@ -119,7 +129,7 @@ async def _dependent(
             if tie["type"] == "data":
                 condition = {"into": tie.get("into") or "input"}
             elif tie["type"] == "conditional":
-                condition = {name: tie["condition"].get(name) for name in ("at", "operator", "value")}
+                condition = condition_of(tie)
             await connection.execute(
                 "INSERT INTO public.job_dependencies (job_id, depends_on_job_id, dependency_type, condition)"
                 " VALUES ($1, $2, $3, $4)",
@@ -148,3 +158,19 @@ async def job_of(services: Services, job_id: Any, team_id: UUID) -> Job:
     if job.tenant != str(team_id):
         raise Missing(f"there is no job {job_id}", field="depends_on")
     return job
+
+
+async def cancel(services: Services, job_id: UUID, by: str) -> str:
+    """Cancel a waiting job, or ask a running one to stop; returns the state that it is in then."""
+    state = await services.app.jobs.cancel(job_id, reason="cancelled by its team", by=by)
+    return str(state.value)
+
+
+async def pause(services: Services, job_id: UUID, by: str) -> None:
+    """Keep a waiting job from starting."""
+    await services.app.jobs.hold(job_id, reason="paused", by=by)
+
+
+async def resume(services: Services, job_id: UUID, by: str) -> None:
+    """Let a paused job go on."""
+    await services.app.jobs.release(job_id, by=by)
