@@ -19,6 +19,7 @@ HANDLERS = {
     "ingest_document",
     "export_passport",
 }
+UPKEEP = {"sign_tree_heads"}
 FORBIDDEN = {
     "backstay",
     "backstay_parts",
@@ -54,8 +55,8 @@ def test_the_domain_knows_nobody(path: Path) -> None:
 
 
 def test_each_job_type_has_a_module_of_its_own() -> None:
-    """BPC-054: nine types, nine modules, and a thin list of them."""
-    assert {path.stem for path in (SOURCE / "handlers").glob("*.py")} - {"__init__"} == HANDLERS
+    """BPC-054: nine types, nine modules, one of upkeep, and a thin list of them."""
+    assert {path.stem for path in (SOURCE / "handlers").glob("*.py")} - {"__init__"} == HANDLERS | UPKEEP
     assert len((SOURCE / "jobs.py").read_text(encoding="utf-8").splitlines()) <= 120
 
 

@@ -26,11 +26,12 @@ from backstay_passport.domain.errors import (
     NotFound,
 )
 from backstay_passport.domain.events import NewEvent
+from backstay_passport.domain.signing import key_from_seed
 from backstay_passport.jobs import build
 from backstay_passport.settings import Settings
 from backstay_passport.store import access, batteries, events
 from backstay_passport.store import passports as passport_store
-from backstay_passport.store.tables import metadata
+from backstay_passport.store.tables import metadata, tree_heads
 from backstay_passport.types_of_jobs import waiting_jobs
 
 
@@ -123,12 +124,43 @@ def test_nothing_is_added_to_a_sealed_snapshot(made: World) -> None:
         snapshots.seal(made.services, made.tenant, snapshot_id)
 
 
-def test_tables_cannot_be_emptied_on_postgres(made: World) -> None:
-    """BPC-043: TRUNCATE is refused where it exists."""
-    if made.services.database.is_postgres:
-        assert "never emptied" in refuse(made, "TRUNCATE passport.events CASCADE")
-    else:
-        assert "only appended" in refuse(made, "DELETE FROM passport.events WHERE 1 = 1")
+KEPT = (
+    "events",
+    "facts",
+    "passport_versions",
+    "snapshot_items",
+    "snapshot_secrets",
+    "data_snapshots",
+    "rule_package_versions",
+    "document_versions",
+    "tree_heads",
+    "signing_keys",
+)
+
+
+def test_tables_cannot_be_emptied(made: World) -> None:
+    """BPC-043: TRUNCATE is refused where it exists, and a DELETE of all rows everywhere."""
+    audit.sign_head(made.services, made.tenant)
+    for table in KEPT:
+        if made.services.database.is_postgres:
+            assert "never emptied" in refuse(made, f"TRUNCATE passport.{table} CASCADE"), table
+        assert re.search("never|only", refuse(made, f"DELETE FROM passport.{table}")), table
+
+
+def test_nothing_begins_where_it_should_end(made: World) -> None:
+    """BPC-002: a row that is inserted as signed, sealed or published is refused, whoever inserts it."""
+    for table, status in {
+        "passport_versions": "ACTIVE",
+        "data_snapshots": "SEALED",
+        "rule_package_versions": "PUBLISHED",
+    }.items():
+        changed = {"id": "'forged'", "job_id": "'forged'", "version": "99", "status": f"'{status}'"}
+        names = [one.name for one in metadata.tables[f"passport.{table}"].columns]
+        values = ", ".join(changed.get(name, name) for name in names)
+        insert = (
+            f"INSERT INTO passport.{table} ({', '.join(names)}) SELECT {values} FROM passport.{table} LIMIT 1"
+        )
+        assert "begins as" in refuse(made, insert), table
 
 
 @pytest.mark.parametrize(
@@ -221,6 +253,42 @@ def test_a_signed_head_shows_what_is_gone(made: World) -> None:
             connection.execute(text("DROP TRIGGER events_kept"))
         connection.execute(text(f"DELETE FROM {prefix}events WHERE aggregate_type = 'DataSnapshot'"))
     assert any("now it is gone" in one for one in audit.verify_chains(made.services, made.tenant)[1])
+
+
+def test_a_head_that_is_signed_anew_with_another_key_is_found(made: World) -> None:
+    """BPC-043: who can rewrite rows has a key too; only the maker's keys count, and those the caller names."""
+    forged = key_from_seed(bytes([7]) * 32, "test-key-1")
+    audit.sign_head(made.services, made.tenant)
+    own = made.services.settings.signing_key().public
+    with made.services.database.begin() as connection:
+        row = connection.execute(tree_heads.select()).mappings().one()
+        again = {
+            **row,
+            "id": "forged",
+            "signature": forged.sign(bytes(row["root"])),
+            "public_key": forged.public,
+        }
+        connection.execute(tree_heads.insert().values(**again))
+
+    for trusted in (None, [own]):
+        _, problems = audit.verify_chains(made.services, made.tenant, trusted)
+        assert problems == ["tree head forged: is signed by a key that is not trusted (test-key-1)"]
+
+
+def test_heads_are_signed_by_a_job_and_all_of_them_are_checked(runner: SyncHarness, made: World) -> None:
+    """BPC-043: also the first of more than five hundred."""
+    for _ in range(3):
+        made.services.kinds["SIGN_TREE_HEADS"].enqueue_sync()
+    runner.drain()
+    with made.services.database.begin() as connection:
+        first, *rest = connection.execute(tree_heads.select()).mappings().all()
+        many = [{**first, "id": f"{number:04}", "created_at": "9999"} for number in range(501)]
+        connection.execute(tree_heads.insert(), many)
+        oldest = {**first, "id": "0", "created_at": "0000", "root": bytes(32)}
+        connection.execute(tree_heads.insert().values(**oldest))
+
+    assert len(rest) == 2
+    assert audit.verify_chains(made.services, made.tenant)[1] == ["tree head 0: was altered"]
 
 
 def test_a_version_is_activated_superseded_and_revoked(runner: SyncHarness, world: World) -> None:

@@ -1,4 +1,4 @@
-"""The nine job types, each handed to its module."""
+"""The nine job types and one of upkeep, each handed to its module."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from backstay_passport.handlers import (
     parse_facts,
     run_rule_tests,
     sign_passport,
+    sign_tree_heads,
 )
 from backstay_passport.profile import profile_of
 from backstay_passport.services import Services
@@ -81,6 +82,11 @@ def build(settings: Settings) -> Services:
             ctx, services, str(passport_version_id), format, destination, public=public
         )
 
-    every = (parse, snapshot, compiled, sign, code, rule_tests, webhook, ingest, export)
+    @app.schedule("10 2 * * *", name="passport-tree-heads", overlap="skip")
+    @app.job(kind="SIGN_TREE_HEADS")
+    def heads() -> int:
+        return sign_tree_heads.run(services)
+
+    every = (parse, snapshot, compiled, sign, code, rule_tests, webhook, ingest, export, heads)
     services.kinds.update({handler.kind: handler for handler in every})
     return services

@@ -9,7 +9,7 @@ from backstay_passport.demo.acts import Acts
 from backstay_passport.demo.stage import Stage
 from backstay_passport.demo.tampering import tamper
 
-COLUMNS = ["model", "documents", "facts", "compiled", "signed", "codes", "active"]
+COLUMNS = ["model", "documents", "facts", "snapshot", "compiled", "signed", "codes", "active", "exports"]
 
 
 def play(*, keep: bool, units: int, port: int, postgres: bool) -> int:
@@ -37,6 +37,7 @@ def tell(demo: Demo, stage: Stage, units: int) -> None:
     acts.upload_documents()
     acts.prepare_rules()
     acts.make_passports()
+    acts.export_all()
     acts.show_page()
     tamper(demo, stage, acts)
     acts.replay_elsewhere()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from backstay.testing import PrivatePostgres
+from backstay_parts.demo import DemoFailed
 from backstay_parts.servers import ServerProcess, free_port
 from backstay_parts.webhooks import WebhookReceiver
 from backstay_passport.domain.signing import KEY_VARIABLE
@@ -51,7 +52,9 @@ class Stage:
 
     def migrate(self) -> None:
         """Make the tables."""
-        self.command("migrate")
+        done = self.command("migrate")
+        if done.returncode:
+            raise DemoFailed(f"the tables were not made: {done.stdout}{done.stderr}")
 
     def open(self) -> None:
         """Start pages and two workers."""
