@@ -50,7 +50,7 @@ class Lines:
             )
             return found
 
-        return _ids(await self._link.run(move, otherwise=[]))
+        return _ids(await self._link.run_quickly(move, otherwise=[]))
 
     async def put_back(self, jobs: Sequence[Suggestion]) -> None:
         """Put ids that were taken where they were: at the front of their lines, the first one foremost."""

@@ -13,7 +13,10 @@ from redis.exceptions import RedisError
 from backstay.model.events import Emit
 from backstay.runtime.env import Env
 
-TIMEOUT = 1.0
+TIMEOUT = 5.0
+"""Shorter, and Redis would seem to be away on a machine that is only busy, and be filled anew."""
+QUICK = 0.25
+"""Whoever claims waits this long for Redis, and then goes on without it."""
 AGAIN_AFTER = 1.0
 ERRORS = (RedisError, OSError, TimeoutError)
 
@@ -32,7 +35,8 @@ class RedisLink:
     def __init__(self, url: str, *, emit: Emit, env: Env) -> None:
         self._url, self._emit, self._env = url, emit, env
         self._client: Redis | None = None
-        self._again_at = 0.0
+        self._scripts: dict[str, Any] = {}
+        self._again_at = self._slow_until = 0.0
         self.is_away = False
         self.returned = 0
         """How many times it came back after having been away."""
@@ -46,6 +50,20 @@ class RedisLink:
         """
         if self.is_away and not (may_find_it_back and self._env.monotonic() >= self._again_at):
             return otherwise
+        return await self._try(do, otherwise)
+
+    async def run_quickly(self, do: Callable[[Redis], Awaitable[T]], *, otherwise: T) -> T:
+        """The same for whoever has something better to do than to wait: after that, it is not asked for a second."""
+        if self.is_away or self._env.monotonic() < self._slow_until:
+            return otherwise
+        try:
+            async with asyncio.timeout(QUICK):
+                return await self._try(do, otherwise)
+        except TimeoutError:
+            self._slow_until = self._env.monotonic() + AGAIN_AFTER
+            return otherwise
+
+    async def _try(self, do: Callable[[Redis], Awaitable[T]], otherwise: T) -> T:
         try:
             async with asyncio.timeout(TIMEOUT):
                 found = await do(self._open())
@@ -59,16 +77,20 @@ class RedisLink:
 
     async def ask(self, do: Callable[[Redis], Awaitable[T]]) -> T:
         """The same for people and programs that want to know; raises what Redis raises."""
-        async with asyncio.timeout(5 * TIMEOUT):
+        async with asyncio.timeout(TIMEOUT):
             return await do(self._open())
 
     def script(self, name: str, *before: str) -> Any:
         """A script of ours, ready to be called."""
-        return self._open().register_script(script_text(name, *before))
+        client = self._open()
+        if name not in self._scripts:
+            self._scripts[name] = client.register_script(script_text(name, *before))
+        return self._scripts[name]
 
     async def close(self) -> None:
         """Close the connections."""
         client, self._client = self._client, None
+        self._scripts.clear()
         if client is not None:
             await client.aclose()
 
