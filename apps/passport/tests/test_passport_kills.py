@@ -34,30 +34,36 @@ from backstay_passport.store.tables import (
 
 SOURCE = Path(__file__).parents[1] / "src"
 CUTS_IN_THE_GATE = 6
-# What the nine handlers must have told, each once.
+# What the nine handlers must have told, each once, in success and in failure.
 TOLD = {
     "FACTS_PARSED": 2,
     "FACTS_REJECTED": 1,
     "DOCUMENT_INGESTED": 1,
+    "DOCUMENT_REJECTED": 1,
     "SNAPSHOT_READY": 2,
     "PASSPORT_COMPILED": 2,
+    "COMPILE_FAILED": 1,
     "PASSPORT_SIGNED": 2,
     "QR_GENERATED": 2,
     "TESTS_RUN": 1,
     "PASSPORT_EXPORTED": 1,
     "WEBHOOK_DELIVERED": 1,
+    "WEBHOOK_FAILED": 1,
 }
 ENDED = {
     ("PARSE_FACTS", "SUCCEEDED"): 2,
     ("PARSE_FACTS", "FAILED"): 1,
     ("INGEST_DOCUMENT", "SUCCEEDED"): 1,
+    ("INGEST_DOCUMENT", "FAILED"): 1,
     ("BUILD_SNAPSHOT", "SUCCEEDED"): 1,
     ("COMPILE_PASSPORT", "SUCCEEDED"): 2,
+    ("COMPILE_PASSPORT", "FAILED"): 1,
     ("SIGN_PASSPORT", "SUCCEEDED"): 2,
     ("GENERATE_QR", "SUCCEEDED"): 2,
     ("RUN_RULE_TESTS", "SUCCEEDED"): 1,
     ("EXPORT_PASSPORT", "SUCCEEDED"): 1,
     ("DELIVER_WEBHOOK", "SUCCEEDED"): 1,
+    ("DELIVER_WEBHOOK", "FAILED"): 1,
 }
 
 
@@ -106,10 +112,17 @@ def _ask_for_everything(world: World, receiver: str) -> None:
     world.upload({"components": [{"name": "no number"}]})
     content = as_xml({"components": [{"sku": "XML", "mass_kg": 2}]})
     documents.upload(services, tenant, name="b.xml", content=content, mime_type="application/xml", kind=None)
+    documents.upload(
+        services, tenant, name="c.xml", content=b"<broken", mime_type="application/xml", kind=None
+    )
     passports.compile_version(services, tenant, passport_id, snapshot_id, rules_id)
+    unsealed = snapshots.create(services, tenant, "never sealed")
+    passports.compile_version(services, tenant, passport_id, unsealed, rules_id)
     rules.run_tests(services, tenant, world.rules(SMALL_RULES.replace("small", "other")), seed=3)
     passports.export_version(services, tenant, signed, ExportFormat.XML, public=True)
     webhooks.add(services, tenant, f"{receiver}/kills", ["SNAPSHOT_CREATED"])
+    # An address that nobody may call fails at once, without a second attempt to wait for.
+    webhooks.add(services, tenant, "http://127.0.0.2/refused", ["SNAPSHOT_CREATED"])
     snapshots.build(services, tenant, snapshots.create(services, tenant, "built"))
 
 
@@ -132,13 +145,14 @@ def one_of_everything(world: World) -> None:
             connection.execute(select(func.count()).select_from(table)).scalar_one()
             for table in (passport_exports, rule_tests_runs)
         )
-        [delivery] = connection.execute(select(webhook_deliveries)).mappings()
+        delivered = Counter(connection.execute(select(webhook_deliveries.c.status)).scalars())
     assert [version["status"] for version in versions] == ["SIGNED", "SIGNED"]
     assert all(version["signature"] and version["qr_png"] for version in versions)
     assert keys == {"battery:A": 1, "battery:UP": 1, "battery:XML": 1}
-    assert (found["VALIDATED"], found["REJECTED"]) == (2, 1)
-    assert states == {"SEALED": 1, "READY": 1}
-    assert (exports, runs, delivery["status"]) == (1, 1, "DELIVERED")
+    assert (found["VALIDATED"], found["REJECTED"]) == (2, 2)
+    assert states == {"SEALED": 1, "READY": 1, "BUILDING": 1}
+    assert (exports, runs) == (1, 1)
+    assert delivered == {"DELIVERED": 1, "FAILED": 1}
     for event_type, count in TOLD.items():
         assert len(world.events(event_type)) == count, event_type
     jobs = Counter((job["type"], job["status"]) for job in newest_jobs(world.services, world.tenant))
