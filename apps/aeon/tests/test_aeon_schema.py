@@ -372,6 +372,8 @@ async def test_check_names_what_is_missing(world: World) -> None:
     failed = {point["point"] for point in points if not point["holds"]}
     without_redis = {"Redis runs", "Redis can be reached", "a worker can reach Redis"}
     assert failed == without_redis | {"a worker can reach PostgreSQL"}
+    functions = next(point for point in points if point["point"] == "functions and triggers are there")
+    assert "gen_random_uuid(), without uuid-ossp" in functions["found"]
     await world.database.execute("ALTER FUNCTION get_job_statistics(uuid, interval) RENAME TO gone")
     try:
         points = await check.points(world.services)

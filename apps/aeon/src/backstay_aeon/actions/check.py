@@ -53,7 +53,9 @@ async def _functions(services: Services) -> str:
     for view in WRITTEN:
         if not await services.database.value(TRIGGERS_OF, f"public.{view}"):
             raise LookupError(f"the triggers of {view} are missing")
-    return f"{', '.join(FUNCTIONS)}; triggers of {', '.join(WRITTEN)}"
+    has_ossp = await services.database.value("SELECT count(*) FROM pg_extension WHERE extname = 'uuid-ossp'")
+    ids = "uuid-ossp is there" if has_ossp else "ids by gen_random_uuid(), without uuid-ossp"
+    return f"{', '.join(FUNCTIONS)}; triggers of {', '.join(WRITTEN)}; {ids}"
 
 
 async def _indexes(services: Services) -> str:

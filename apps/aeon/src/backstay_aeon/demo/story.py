@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import secrets
 import sys
 import time
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import openpyxl  # type: ignore[import-untyped]  # its stubs are not installed everywhere
-
 from backstay.testing import PrivatePostgres
 from backstay_aeon.actions import imports, submit, watch
-from backstay_aeon.demo.generate import CUSTOMERS, messy
+from backstay_aeon.demo.generate import CUSTOMERS, correct_workbook, messy
 from backstay_aeon.domain.imports.columns import read_dataset
 from backstay_aeon.jobs import build
 from backstay_aeon.settings import Settings
@@ -154,17 +152,38 @@ class Story:
         self.demo.check("dry run: new", self.truth.good, figures["new"])
         self.demo.check("dry run: reasons", self.truth.refused, figures["reasons"])
         self.big_job = await imports.start(self.here, self.teams["Nord"], None, self.big)
+        report = await self.report_after(self.big_job)
         small = await self.small_teams()
         await self.kill_at(0.4)
-        for team, (made, started) in small.items():
-            done = await self.ended(started)
-            took = (done.finished_at - done.created_at).total_seconds()
-            shown = await imports.show(self.here, self.teams[team], made)
-            self.demo.event(f"{team}: 500 rows beside it, done after {took:.1f} s")
-            self.demo.row(
-                team, **{"import": "500 rows", "rows": shown["counts"]["inserted"], "state": done.state.value}
-            )
+        ends = [await self.small_ended(team, made, started) for team, (made, started) in small.items()]
         done = await self.ended(self.big_job, 300)
+        self.demo.check("small teams were done before the large one", True, max(ends) < done.finished_at)
+        await self.large_import_ended(done)
+        given = (await self.ended(report)).result["input"]["import_id"]
+        self.demo.check("the report started by itself, with the import's id", str(self.big), given)
+
+    async def report_after(self, job: str) -> str:
+        """A report that waits for the result of a job."""
+        given = {
+            "job_type": "report_gen",
+            "payload": {"report": "import_quality", "format": "pdf", "period": {"days": 1}},
+            "depends_on": [{"job_id": job, "type": "data", "into": "input"}],
+        }
+        return str((await submit.create(self.here, self.teams["Nord"], None, given))["job_id"])
+
+    async def small_ended(self, team: str, made: UUID, started: str) -> datetime:
+        """When the import of a small team had ended."""
+        done = await self.ended(started)
+        took = (done.finished_at - done.created_at).total_seconds()
+        shown = await imports.show(self.here, self.teams[team], made)
+        self.demo.event(f"{team}: 500 rows beside it, done after {took:.1f} s")
+        figures = {"import": "500 rows", "rows": shown["counts"]["inserted"], "state": done.state.value}
+        self.demo.row(team, **figures)
+        ended: datetime = done.finished_at
+        return ended
+
+    async def large_import_ended(self, done: Any) -> None:
+        """What came of the large import."""
         shown = await imports.show(self.here, self.teams["Nord"], self.big)
         for note in shown["notes"]:
             self.demo.event(f"Nord: {note}")
@@ -232,6 +251,7 @@ class Story:
             self.demo.event(f"without Redis a report starts after {before * 1000:.0f} ms")
             return
         await asyncio.to_thread(self.redis.kill)
+        later = await self.reports_for_tomorrow(3)
         until = time.monotonic() + 10
         waits = []
         while time.monotonic() < until:
@@ -242,6 +262,20 @@ class Story:
             f" ({before * 1000:.0f} ms with Redis)"
         )
         self.demo.check("reports ran without Redis", True, len(waits) > 0)
+        rebuilt = await self.here.app.rebuild_dispatch()
+        self.demo.check("jobs for tomorrow are in Redis after a rebuild", len(later), rebuilt.later)
+        for job in later:
+            await self.here.app.jobs.cancel(job, reason="the demonstration ends", by="demo")
+
+    async def reports_for_tomorrow(self, number: int) -> list[str]:
+        """Jobs that Redis does not hear of, because it is away."""
+        given = {
+            "job_type": "report_gen",
+            "payload": {"report": "job_summary"},
+            "scheduled_for": datetime.now(UTC) + timedelta(days=1),
+        }
+        made = [await submit.create(self.here, self.teams["Ost"], None, given) for _ in range(number)]
+        return [str(one["job_id"]) for one in made]
 
     async def service_says_wait(self) -> None:
         """An import from an address whose service answers 429 first."""
@@ -310,41 +344,37 @@ class Story:
         )
         found = None if letter is None else (letter["failure_reason"], letter["total_attempts"])
         self.demo.check("dead letter", ("validation_error", 1), found)
-        await watch.look(self.here)
-        for one in await watch.slos(self.here):
+        await self.promises()
+        await self.alarms()
+
+    async def promises(self) -> None:
+        """Six promises; that of completion is reckoned here once more."""
+        promises = {one["name"]: one for one in await watch.slos(self.here)}
+        for one in promises.values():
             value = "–" if one["value"] is None else f"{one['value']:.1f}"
             self.demo.event(
                 f"promise {one['name']}: {value} {one['unit']} ({one['target']}): {one['verdict']}"
             )
-        for alert in await self.here.database.rows(
-            "SELECT rule, fired_at, cleared_at FROM aeon.alerts ORDER BY id"
-        ):
+        rows = await self.here.database.rows(
+            "SELECT status, count(*) AS jobs FROM public.jobs GROUP BY status"
+        )
+        jobs = {row["status"]: row["jobs"] for row in rows}
+        self.demo.check("promises told", 6, len(promises))
+        self.demo.check("dead letters of all jobs", 1, jobs.get("dead_letter"))
+        share = round(100 * jobs["completed"] / (jobs["completed"] + 1), 1)
+        self.demo.check("completion rate", share, round(promises["completion rate"]["value"], 1))
+        self.demo.check("the outage is seen", True, promises["worker uptime"]["value"] < 100)
+        runs = await self.here.database.value(
+            "SELECT count(*) FROM public.job_executions WHERE status = 'completed'"
+        )
+        self.demo.check("completed attempts = completed jobs", jobs["completed"], runs)
+
+    async def alarms(self) -> None:
+        """The killed worker was told, by the workers that were left."""
+        await watch.look(self.here)
+        told = await self.here.database.rows("SELECT rule, fired_at, cleared_at FROM aeon.alerts ORDER BY id")
+        for alert in told:
             self.demo.event(
                 f"alert {alert['rule']} at {alert['fired_at']:%H:%M:%S}, cleared: {alert['cleared_at'] or 'no'}"
             )
-        twice = await self.here.database.value(
-            "SELECT count(*) FROM (SELECT job_id FROM public.job_executions WHERE status = 'completed'"
-            " GROUP BY job_id HAVING count(*) > 1) AS twice"
-        )
-        self.demo.check("jobs completed twice", 0, twice)
-
-
-def correct_workbook(content: bytes) -> bytes:
-    """Mend each marked row as its reason says."""
-    book = openpyxl.load_workbook(io.BytesIO(content))
-    sheet = book["rejects"]
-    for line in range(2, sheet.max_row + 1):
-        number, reason = int(sheet.cell(line, 8).value), str(sheet.cell(line, 10).value)
-        if "no day" in reason:
-            sheet.cell(line, 5).value = "28.02.2020"
-        elif "name is empty" in reason:
-            sheet.cell(line, 2).value = "Nachgetragen"
-        elif "earlier row" in reason:
-            sheet.cell(line, 1).value = f"N{number:07}"
-        elif "not a number" in reason:
-            sheet.cell(line, 6).value = "2"
-        elif "cells and the head" in reason:
-            sheet.cell(line, 11).value = None
-    out = io.BytesIO()
-    book.save(out)
-    return out.getvalue()
+        self.demo.check("worker_down was told", True, "worker_down" in {alert["rule"] for alert in told})
