@@ -1,8 +1,10 @@
 """Does anything of a patient stand where it must not, after a whole run? Logs, error texts, audit lines."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import asyncpg
+import httpx
 
 # What must not leave the record: who the patients are, and what the letters say of them.
 _SECRETS = """
@@ -30,6 +32,25 @@ _TOLD = {
     "the results of jobs": "SELECT result::text FROM backstay.jobs",
 }
 _SHORTEST = 6
+
+
+async def shown_to_operators() -> dict[str, str]:
+    """The metrics, and the lists of jobs and dead letters, as the engine shows them to somebody without payloads."""
+    from backstay.http import Person, Role, api
+    from backstay_exora.app import app
+
+    async def operator(request: Any) -> Person:
+        return Person("olaf", "*", Role.OPERATOR)
+
+    carrier = httpx.ASGITransport(api(app, authenticate=operator))
+    shown = {}
+    async with httpx.AsyncClient(transport=carrier, base_url="http://127.0.0.1") as client:
+        for place in ("/metrics", "/jobs?limit=100", "/dead-letters?limit=100"):
+            answer = await client.get(place)
+            assert answer.status_code == 200, (place, answer.text)
+            shown[place] = answer.text
+    await app.close()
+    return shown
 
 
 async def leaks(url: str, logs: Mapping[str, str]) -> list[str]:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
-from canaries import leaks
+from canaries import leaks, shown_to_operators
 
 from backstay.errors import WrongState
 from backstay.testing import PrivatePostgres
@@ -99,7 +99,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield made
         _stop_worker(worker)
         # Over everything that the tests of this run did.
-        logs = {"the worker's log": log.read_text(errors="replace"), **made.logs}
+        shown = asyncio.run(shown_to_operators())
+        assert "ai_processing" in shown["/metrics"], "the metrics are those of this run"
+        logs = {"the worker's log": log.read_text(errors="replace"), **made.logs, **shown}
         assert asyncio.run(leaks(made.url, logs)) == []
 
 

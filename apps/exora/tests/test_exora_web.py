@@ -270,15 +270,21 @@ async def test_ten_documents_are_reviewed_by_keyboard_alone(
     assert visit.complaints == []
 
 
-async def test_strangers_and_lists_see_no_clinical_words(practice: Practice, service: ServerProcess) -> None:
+async def test_strangers_see_nothing_and_lists_no_clinical_words(
+    practice: Practice, service: ServerProcess, api: httpx.AsyncClient
+) -> None:
     """EXO-017, EXO-033"""
     document, letter = await practice.send_clean(seed=405)
     await practice.status(document)
     async with httpx.AsyncClient(base_url=service.url, timeout=30) as client:
-        page = await client.get("/documents", headers={"Accept": "text/html"})
-        metrics = await client.get("/metrics")
+        stranger = await client.get("/documents", headers={"Accept": "text/html"})
+    lists = {place: await api.get(f"/{place}") for place in ("documents", "jobs", "doctor", "patients")}
 
-    for answer in (page, metrics):
-        assert letter.truth.medications[0][0] not in answer.text
-        assert practice.people[0].family_name not in answer.text
-    assert page.status_code in {302, 303}
+    assert stranger.status_code in {302, 303}
+    assert {place: page.status_code for place, page in lists.items()} == dict.fromkeys(lists, 200)
+    assert letter.filename in lists["documents"].text, "the list is that of this practice"
+    clinical = [name for name, _ in letter.truth.medications] + [*letter.truth.conditions]
+    for place, page in lists.items():
+        assert [word for word in clinical if word.lower() in page.text.lower()] == [], place
+    for place in ("jobs", "doctor"):
+        assert practice.people[0].family_name not in lists[place].text, place
