@@ -102,20 +102,12 @@ def make_client(
     alert_thresholds: Mapping[str, float] | None = None,
 ) -> Client:
     """Put a client together; `enqueuing` has connections of its own for single jobs that are stored together."""
-    coalescer = Coalescer(
-        lambda batch, hint: until_certain(
-            lambda: enqueuing.enqueue(batch, hint=hint),
-            what="enqueue",
-            ids=[job.id for job in batch],
-            env=env,
-        )
-    )
     promoted = PromotedFields(stores, registry, builder)
     enqueuer = Enqueuer(
         stores=stores,
         registry=registry,
         builder=builder,
-        coalescer=coalescer,
+        coalescer=_coalescer(enqueuing, env),
         wakeups=wakeups,
         lookup=lookup,
         joiner=joiner,
@@ -129,6 +121,17 @@ def make_client(
     jobs, archive = Jobs(enqueuer, waiter, secret), Archive(enqueuer, archive_to)
     alerts = Alerts(enqueuer, Metrics(enqueuer), alert_thresholds or {})
     return _build_client(enqueuer, waiter, jobs, doctor, archive, alerts)
+
+
+def _coalescer(enqueuing: Enqueuing, env: Env) -> Coalescer:
+    return Coalescer(
+        lambda batch, hint: until_certain(
+            lambda: enqueuing.enqueue(batch, hint=hint),
+            what="enqueue",
+            ids=[job.id for job in batch],
+            env=env,
+        )
+    )
 
 
 def _build_client(

@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from backstay.client.decider import Decider, StoredDecider
@@ -115,7 +115,7 @@ def _plan(
         process_limits=options.process_limits,
         poll_busy=options.poll_busy or general.poll_busy,
         poll_idle=options.poll_idle or general.poll_idle,
-        completions=completions,
+        completions=cache(completions),
         home=home,
         transaction_limit=lambda claim: numbers.of(registry.get(claim.kind), claim.queue).transaction_limit,
         shutdown_grace=general.shutdown_grace if options.shutdown_grace is None else options.shutdown_grace,

@@ -229,7 +229,7 @@ class SqliteLane:
             await self._database._done(opening)
         except asyncio.CancelledError:
             # The thread opens it all the same, and nobody would ever close it.
-            self._database.file.undo(opening)
+            self._database.file.rollback()
             raise
 
     async def _run(

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from backstay.errors import InvalidSettings, StoreBusy
+from backstay.stores.database.time_limits import TimeLimits
 
 Work = Callable[[sqlite3.Connection], Any]
 NETWORK_FILE_SYSTEMS = frozenset(
@@ -50,7 +51,8 @@ class SqliteFile:
         self.path = path
         self.in_memory = path == ":memory:"
         self.users = 0
-        self.turnstile = Turnstile()
+        self._is_writing = False
+        self.turnstile, self.time_limits = Turnstile(), TimeLimits(time.monotonic)
         self._lock = None if self.in_memory else FileLock(path + "-lock")
         if not self.in_memory:
             refuse_network_file_system(path)
@@ -97,6 +99,15 @@ class SqliteFile:
         """Open a transaction; the caller holds the turnstile."""
         return self._writer.submit(self._begin)
 
+    def begin_with(self, work: Work) -> Future[Any]:
+        """Open a transaction with its first work; the caller holds the turnstile."""
+
+        def first(connection: sqlite3.Connection) -> Any:
+            self._begin(connection)
+            return work(connection)
+
+        return self._writer.submit(first)
+
     def in_transaction(self, work: Work) -> Future[Any]:
         """Run work inside the open transaction."""
         return self._writer.submit(work)
@@ -105,19 +116,21 @@ class SqliteFile:
         """Make the open transaction durable."""
         return self._writer.submit(lambda connection: self._end(connection, "COMMIT"))
 
+    def commit_if(self, work: Work, is_last: Callable[[Any], bool]) -> Future[tuple[Any, bool]]:
+        """Run work inside the open transaction, and commit at once if nothing else follows; tells whether it did."""
+
+        def last(connection: sqlite3.Connection) -> tuple[Any, bool]:
+            result = work(connection)
+            ends = is_last(result)
+            if ends:
+                self._end(connection, "COMMIT")
+            return result, ends
+
+        return self._writer.submit(last)
+
     def rollback(self) -> Future[Any]:
-        """Undo the open transaction."""
+        """Undo the open transaction; if it could not be opened, do nothing."""
         return self._writer.submit(lambda connection: self._end(connection, "ROLLBACK"))
-
-    def undo(self, opening: Future[Any]) -> None:
-        """Undo a transaction whose caller left while it was being opened."""
-
-        def roll_back(connection: sqlite3.Connection) -> None:
-            # The thread does one thing after another, so the opening has ended by now, well or badly.
-            if not opening.cancelled() and opening.exception() is None:
-                self._end(connection, "ROLLBACK")
-
-        self._writer.submit(roll_back)
 
     def data_version(self) -> Future[Any]:
         """A number that changes when any other connection has committed."""
@@ -158,14 +171,17 @@ class SqliteFile:
     def _begin(self, connection: sqlite3.Connection) -> None:
         if self._lock is not None:
             self._lock.acquire()
+        self._is_writing = True
         try:
             connection.execute("BEGIN IMMEDIATE")
         except BaseException:
-            if self._lock is not None:
-                self._lock.release()
+            self._let_others_write()
             raise
 
     def _end(self, connection: sqlite3.Connection, how: str) -> None:
+        """End the open transaction, also one that SQLite has ended itself; one that never began stays so."""
+        if not self._is_writing:
+            return
         try:
             if connection.in_transaction:
                 connection.execute(how)
@@ -174,8 +190,12 @@ class SqliteFile:
                 connection.execute("ROLLBACK")
             raise
         finally:
-            if self._lock is not None:
-                self._lock.release()
+            self._let_others_write()
+
+    def _let_others_write(self) -> None:
+        self._is_writing = False
+        if self._lock is not None:
+            self._lock.release()
 
     def _locked(self) -> FileLock | _NoLock:
         return self._lock if self._lock is not None else _NoLock()

@@ -129,17 +129,21 @@ class AsyncpgBlock:
 
     async def _begin_on_living(self) -> None:
         """Begin on a connection of the pool: one that died while nobody used it does not tell before it is used."""
-        within = patience()
         self.connection = await self._pool.acquire()
         try:
-            await asyncio.wait_for(self._begin(), within)
+            await self._begin_soon()
         except postgres.LINK_ERRORS:
             # With one, the others have probably died too.
             await self._pool.expire_connections()
             await self.discard()
             await self.close()
             self.connection = await self._pool.acquire()
-            await asyncio.wait_for(self._begin(), within)
+            await self._begin_soon()
+
+    async def _begin_soon(self) -> None:
+        # Not wait_for, which would make a task of it, here and below.
+        async with asyncio.timeout(patience()):
+            await self._begin()
 
     async def _begin(self) -> None:
         # What a pool lends is a stand-in, which knows nothing any more once its connection is closed.
@@ -156,13 +160,15 @@ class AsyncpgBlock:
 
     async def commit(self) -> None:
         # Then the outcome is asked for on another connection.
-        await asyncio.wait_for(self._transaction.commit(), patience())
+        async with asyncio.timeout(patience()):
+            await self._transaction.commit()
         if self._session is not None:
             self._session.announce_all()
 
     async def roll_back(self) -> None:
         if self._transaction is not None:
-            await asyncio.wait_for(self._transaction.rollback(), patience())
+            async with asyncio.timeout(patience()):
+                await self._transaction.rollback()
 
     async def discard(self) -> None:
         self._driver.terminate()
@@ -190,7 +196,8 @@ class OwnSession:
         return self._session.driver
 
     async def fetch(self, name: str, values: Mapping[str, Any]) -> Found:
-        return await asyncio.wait_for(self._session.fetch(name, values), patience())
+        async with asyncio.timeout(patience()):
+            return await self._session.fetch(name, values)
 
     async def run(self, sql: str) -> Found:
         return await self._session.run(sql)

@@ -18,7 +18,7 @@ from backstay.stores.caller_transaction import asyncpg_driver
 from backstay.stores.caller_transaction.backstay_driver import OwnTransaction
 from backstay.stores.caller_transaction.joining import TargetDatabase, name_of, way_into
 from backstay.stores.caller_transaction.postgres import database_errors
-from backstay.stores.caller_transaction.sessions import Session
+from backstay.stores.caller_transaction.sessions import Found, Session
 from backstay.stores.claims import settling
 from backstay.stores.database.sqlite import adapt
 from backstay.stores.handler_transaction.acting_session import ActingSession
@@ -31,7 +31,7 @@ from backstay.stores.handler_transaction.blocks import (
 )
 from backstay.stores.handler_transaction.commit_outcome import Question, was_committed
 from backstay.stores.handler_transaction.connection import SessionConnection
-from backstay.stores.handler_transaction.sqlite_block import SqliteBlock
+from backstay.stores.handler_transaction.sqlite_block import SqliteBlock, WriterSession
 from backstay.stores.reactions import react
 
 OutcomeMessage = Callable[[], Progress | None]
@@ -146,7 +146,11 @@ class Completing:
 
     async def _complete(self, session: Session, result: str | None) -> str | None:
         values = {"job_id": self._job_id, "epoch": self._epoch, "value": result, "held": self._now()}
-        found = await session.fetch("completing/complete", self._as_known({**values, **self._patience()}))
+        known = self._as_known({**values, **self._patience()})
+        if isinstance(session, WriterSession):
+            found = await session.fetch_last("completing/complete", known, _is_all)
+        else:
+            found = await session.fetch("completing/complete", known)
         if not found:
             raise ClaimLost([self._job_id])
         await react(SessionConnection(session, self._now), found)
@@ -243,6 +247,11 @@ class Completing:
             await self._block.discard()
         finally:
             await self._block.close()
+
+
+def _is_all(found: Found) -> bool:
+    """Return True if the guard held and no reaction has to be stored beside it."""
+    return len(found) == 1 and not found[0]["reacts"]
 
 
 async def _awaited(asking: Awaitable[Any]) -> Any:
