@@ -26,8 +26,7 @@ from backstay_oblicore.domain.due_rules import (
     rule_to_json,
 )
 from backstay_oblicore.domain.errors import InvalidFacts, UnknownFrequency
-from backstay_oblicore.domain.statuses import deadline_status, obligation_status
-from backstay_oblicore.domain.words import DeadlineStatus, Frequency, ObligationStatus, Regulator
+from backstay_oblicore.domain.words import Frequency, Regulator
 
 BASES = st.dates(date(1990, 1, 1), date(2060, 12, 31))
 
@@ -218,34 +217,3 @@ def test_what_is_no_rule_is_refused_with_its_text() -> None:
         rule_from_json({"kind": "Sometimes"})
     with pytest.raises(InvalidFacts, match="unknown unit"):
         rule_from_json({"kind": "Every", "interval": {"count": 1, "unit": "moons"}})
-
-
-@pytest.mark.parametrize(
-    ("days", "expected"),
-    [(8, "PENDING"), (7, "DUE_SOON"), (1, "DUE_SOON"), (0, "DUE_SOON"), (-1, "OVERDUE")],
-)
-def test_an_obligation_moves_on_with_its_date(days: int, expected: str) -> None:
-    """OBL-010"""
-    today = date(2026, 5, 1)
-
-    found = obligation_status(ObligationStatus.PENDING, due=today + timedelta(days=days), today=today)
-
-    assert found == expected
-
-
-def test_completed_and_not_applicable_stay_as_they_are() -> None:
-    """OBL-005"""
-    for status in (ObligationStatus.COMPLETED, ObligationStatus.NOT_APPLICABLE):
-        assert obligation_status(status, due=date(2020, 1, 1), today=date(2026, 1, 1)) is status
-
-
-@pytest.mark.parametrize(
-    ("days", "expected"), [(4, "PENDING"), (3, "DUE_SOON"), (0, "DUE_SOON"), (-1, "OVERDUE")]
-)
-def test_a_deadline_moves_on_with_its_date(days: int, expected: str) -> None:
-    """OBL-018"""
-    today = date(2026, 5, 1)
-
-    found = deadline_status(DeadlineStatus.PENDING, due=today + timedelta(days=days), today=today)
-
-    assert found == expected

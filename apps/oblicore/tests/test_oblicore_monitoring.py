@@ -81,6 +81,32 @@ async def test_statuses_move_at_their_borders(world: Any, days: int, status: str
     assert await world.value("SELECT status FROM oblicore.obligations") == status
 
 
+@pytest.mark.parametrize(
+    ("days", "status"), [(4, "PENDING"), (3, "DUE_SOON"), (0, "DUE_SOON"), (-1, "OVERDUE")]
+)
+async def test_deadlines_move_at_their_borders(world: Any, days: int, status: str) -> None:
+    """OBL-018"""
+    due = TODAY + timedelta(days=days)
+    await duties(world, frequency="ONE_TIME", base_date=due)
+    await world.run("MONITORING_SCHEDULE", at=due - timedelta(days=20))
+
+    await world.run("DEADLINE_ALERT", at=TODAY)
+
+    assert await world.value("SELECT status FROM oblicore.deadlines") == status
+
+
+@pytest.mark.parametrize("status", ["COMPLETED", "NOT_APPLICABLE"])
+async def test_a_late_date_moves_no_duty_that_is_done_or_does_not_apply(world: Any, status: str) -> None:
+    """OBL-005"""
+    await duties(
+        world, frequency="ONE_TIME", base_date=date(2020, 1, 1), deadline_date=date(2020, 1, 1), status=status
+    )
+
+    await world.run("MONITORING_SCHEDULE", at=TODAY)
+
+    assert await world.value("SELECT status FROM oblicore.obligations") == status
+
+
 async def test_completed_and_deleted_ones_are_untouched(world: Any) -> None:
     """OBL-005"""
     document = await world.document(issue_date=date(2026, 1, 1))

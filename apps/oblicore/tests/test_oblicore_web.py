@@ -116,7 +116,12 @@ async def test_a_register_is_previewed_and_confirmed_in_the_pages(world: Any, ad
         form = await browser.get("/imports/new")
         preview = await browser.post(
             "/imports/new",
-            data={"csrf_token": token_of(form), "site_id": str(world.site)},
+            data={
+                "csrf_token": token_of(form),
+                "site_id": str(world.site),
+                "create_missing_permits": "yes",
+                "skip_duplicates": "yes",
+            },
             files={"file": ("register.xlsx", content)},
         )
         assert preview.status_code == 200, preview.text[:500]

@@ -37,6 +37,7 @@ class Situation:
     last_completed: date | None = None
     completed_due: date | None = None  # which due date that completion answered
     anchors: Mapping[str, date] = field(default_factory=dict)
+    hours_reached_on: date | None = None  # when a machine had run for as long as the rule allows
     working_days_only: bool = False
     regulator: Regulator = Regulator.EA
     clause: str = ""
@@ -75,6 +76,8 @@ def dues_until(rule: DueRule, situation: Situation, *, until: date) -> list[Due]
     first = next(ahead, None)
     if first is None:
         return []
+    if counts_from_completion(rule):
+        return [first]
     return [first, *takewhile(lambda due: due.day <= until, ahead)]
 
 
@@ -111,13 +114,15 @@ def _why_no_date(rule: DueRule, situation: Situation) -> NoDate | None:
             return NoDate("holds at all times")
         case OnEvent(event):
             return NoDate(f"comes due when this happens: {event}")
-        case EveryHours(or_months=None):
+        case EveryHours(or_months=None) if situation.hours_reached_on is None:
             return NoDate("comes due by running hours, not by date")
         case RelativeTo(anchor) | Every(first=RelativeTo(anchor)) if anchor not in situation.anchors:
             return NoDate(f"waits for a date: {anchor}", missing=anchor)
         case Every(interval) if interval.count <= 0:
             raise InvalidFacts(f"an interval must be positive, not {interval}")
-        case Every(first=None) | EveryHours() if situation.base is None and situation.first_due is None:
+        case Every(first=None) | EveryHours(or_months=int()) if (
+            situation.base is None and situation.first_due is None
+        ):
             return NoDate("waits for a base date", missing="base date")
         case _:
             return None
@@ -149,8 +154,8 @@ def _nominal_dates(rule: DueRule, situation: Situation) -> Iterator[tuple[date, 
         case Every(interval, rolling):
             origin = situation.last_completed if rolling else None
             yield from _intervals(interval, origin or _base(situation), situation)
-        case EveryHours(or_months=months) if months:
-            yield from _intervals(Offset(months, "months"), _base(situation), situation)
+        case EveryHours():
+            yield from _hours_or_months(rule, situation)
         case _:
             return
 
@@ -160,6 +165,24 @@ def _intervals(interval: Offset, base: date, situation: Situation) -> Iterator[t
     for n in count(1):
         total = Offset(interval.count * n, interval.unit)
         yield shift_by(base, total, regulator=situation.regulator), f"base date {base} + {total}"
+
+
+def counts_from_completion(rule: DueRule) -> bool:
+    """Say whether the next date follows from the last completion, so that later ones are not known yet."""
+    return isinstance(rule, EveryHours) or (isinstance(rule, Every) and rule.rolling)
+
+
+def _hours_or_months(rule: EveryHours, situation: Situation) -> Iterator[tuple[date, str]]:
+    """Whichever is sooner: the day on which the hours were run, or the months since the last time."""
+    found = []
+    if situation.hours_reached_on is not None:
+        found.append(
+            (situation.hours_reached_on, f"{rule.hours} hours were reached on {situation.hours_reached_on}")
+        )
+    if rule.or_months:
+        origin = situation.last_completed or _base(situation)
+        found.append(next(_intervals(Offset(rule.or_months, "months"), origin, situation)))
+    yield min(found)
 
 
 def _anniversaries(month: int, day: int, years: int, situation: Situation) -> Iterator[tuple[date, str]]:
@@ -199,8 +222,9 @@ def _after_periods(months: int, offset: Offset, situation: Situation) -> Iterato
 
 
 def _is_answered(nominal: date, previous: date | None, situation: Situation, rule: DueRule) -> bool:
-    if isinstance(rule, Every) and rule.rolling:
-        return False
+    if counts_from_completion(rule):
+        is_untracked = situation.tracked_from is not None and nominal < situation.tracked_from
+        return situation.last_completed is None and situation.hours_reached_on is None and is_untracked
     if situation.completed_due is not None:
         return nominal <= situation.completed_due
     if situation.last_completed is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -131,6 +131,19 @@ def forecast(runs: Sequence[Run], *, since: date, today: date, limit: Decimal | 
     rate = used / days
     ahead = ((limit - used) / rate).to_integral_value(rounding="ROUND_CEILING")
     return today + timedelta(days=int(ahead)) if ahead < 36500 else None
+
+
+def reached_on(machines: Iterable[Sequence[Run]], *, since: date, hours: Decimal) -> date | None:
+    """Return the first day on which one of some machines had run so long since a day; none if none has."""
+    days = []
+    for runs in machines:
+        ran = Decimal(0)
+        for run in sorted(runs, key=lambda one: one.day):
+            ran += run.hours if run.day > since else 0
+            if ran >= hours:
+                days.append(run.day)
+                break
+    return min(days, default=None)
 
 
 def rolling_average(runs: Sequence[Run], *, today: date, years: int) -> Decimal:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from backstay import Context
-from backstay_oblicore.domain.due_dates import HORIZON, Due, NoDate, Situation, dues_until, next_due
-from backstay_oblicore.domain.due_rules import DueRule, frequency_of, rule_for, rule_from_json
+from backstay_oblicore.domain.due_dates import (
+    HORIZON,
+    Due,
+    NoDate,
+    Situation,
+    counts_from_completion,
+    dues_until,
+    next_due,
+)
+from backstay_oblicore.domain.due_rules import DueRule, EveryHours, frequency_of, rule_for, rule_from_json
 from backstay_oblicore.domain.errors import OblicoreError
+from backstay_oblicore.domain.run_hours import Run, reached_on
 from backstay_oblicore.domain.words import Regulator
 from backstay_oblicore.profile import kind_options
 from backstay_oblicore.services import Services
-from backstay_oblicore.store import audit, obligations, people
+from backstay_oblicore.store import audit, generators, obligations, people
 from backstay_oblicore.store.database import Connection, from_json
 
 KIND = "MONITORING_SCHEDULE"
@@ -64,12 +74,15 @@ async def schedule_company(
     Only what changed is written, so that an hour in which nothing happened costs two reads.
     """
     known = await obligations.known_deadlines(connection, company)
-    for row in await obligations.to_schedule(connection, company, site):
+    rows = await obligations.to_schedule(connection, company, site)
+    by_hours = any((from_json(row["due_rule"]) or {}).get("kind") == "EveryHours" for row in rows)
+    ran = await generators.runs_by_document(connection, company) if by_hours else {}
+    for row in rows:
         counts["obligations"] += 1
         if not row["frequency"] and not row["due_rule"]:
             continue
         try:
-            plan = reckon(row, today)
+            plan = reckon(row, today, ran.get(row["document_id"], ()))
         except OblicoreError as error:
             counts["failed"] += 1
             await audit.write(
@@ -95,15 +108,21 @@ class Plan:
     first: Due | NoDate
     ahead: list[Due]
     explanation: list[dict[str, str]]
+    is_alone: bool  # later dates follow from when this one is answered
 
 
-def reckon(row: Mapping[str, Any], today: date) -> Plan:
-    """Work out the next date of an obligation and those of the coming year."""
+def reckon(row: Mapping[str, Any], today: date, ran: Sequence[Sequence[Run]] = ()) -> Plan:
+    """Work out the next date of an obligation and those of the coming year; `ran` is what its machines ran."""
     rule, situation = reckoning(row)
+    if isinstance(rule, EveryHours):
+        since = situation.last_completed or situation.base or today
+        reached = reached_on(ran, since=since, hours=Decimal(rule.hours))
+        situation = replace(situation, hours_reached_on=reached)
     first = next_due(rule, situation)
     ahead = dues_until(rule, situation, until=today + HORIZON) if isinstance(first, Due) else []
     frequency = row["frequency"] or frequency_of(rule).value
-    return Plan(frequency, situation.base, first, ahead, explain(first, rule))
+    is_alone = counts_from_completion(rule)
+    return Plan(frequency, situation.base, first, ahead, explain(first, rule), is_alone)
 
 
 async def _save(
@@ -127,6 +146,8 @@ async def _save(
     if force or schedule is None or stored != (plan.frequency, plan.base) or row["deadline_date"] != day:
         shown = {**row, "frequency": plan.frequency}
         schedule = await obligations.save_schedule(connection, shown, base=plan.base, due=due)
+    if plan.is_alone:
+        await obligations.keep_only(connection, row["id"], due=due.day)
     missing = [one for one in plan.ahead if one.day not in known]
     if missing:
         counts["deadlines"] += await obligations.add_deadlines(connection, row, schedule, missing)

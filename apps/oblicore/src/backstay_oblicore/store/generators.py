@@ -158,6 +158,14 @@ async def runs(connection: Connection, generator: UUID, *, with_drafts: bool = T
     return [Run(row["recording_date"], row["hours_recorded"], Purpose(row["purpose"])) for row in rows]
 
 
+async def runs_by_document(connection: Connection, company: UUID) -> dict[UUID, list[list[Run]]]:
+    """Return what each active generator of a company ran, by the document that permits it."""
+    found: dict[UUID, list[list[Run]]] = {}
+    for row in await active(connection, company):
+        found.setdefault(row["document_id"], []).append(await runs(connection, row["id"]))
+    return found
+
+
 async def save_hours(connection: Connection, generator: UUID, *, year: Decimal, month: Decimal) -> None:
     """Keep the fresh sums beside the generator."""
     await connection.execute(

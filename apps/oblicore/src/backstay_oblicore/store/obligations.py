@@ -15,7 +15,8 @@ async def to_schedule(connection: Connection, company: UUID, site: UUID | None) 
     """Return the open obligations of a company with what their dates are reckoned from."""
     return await connection.fetch(
         """
-        SELECT duty.id, duty.company_id, duty.site_id, duty.frequency, duty.due_rule, duty.base_date, duty.anchors,
+        SELECT duty.id, duty.document_id, duty.company_id, duty.site_id, duty.frequency, duty.due_rule,
+               duty.base_date, duty.anchors,
                duty.last_completed_date, duty.completed_due_date, duty.deadline_date, duty.condition_reference,
                duty.first_due_date, duty.counted_from, duty.status, duty.created_at, duty.import_source, site.regulator,
                site.adjust_for_business_days,
@@ -115,6 +116,16 @@ async def add_deadlines(
         [due.period_end for due in dues],
     )
     return len(rows)
+
+
+async def keep_only(connection: Connection, obligation: UUID, *, due: date) -> None:
+    """Drop the open deadlines of a duty that is counted from its last completion, but for the one that follows."""
+    await connection.execute(
+        "DELETE FROM oblicore.deadlines WHERE obligation_id = $1 AND due_date <> $2"
+        " AND status IN ('PENDING', 'DUE_SOON', 'OVERDUE')",
+        obligation,
+        due,
+    )
 
 
 async def move_statuses(connection: Connection, company: UUID, site: UUID | None, *, today: date) -> None:

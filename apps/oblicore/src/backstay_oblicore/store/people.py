@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from backstay_oblicore.domain.recipients import Person
 from backstay_oblicore.domain.words import Role
+from backstay_oblicore.store import audit
 from backstay_oblicore.store.database import Connection
 
 
@@ -113,6 +114,33 @@ async def add_site(
         working_days_only,
     )
     return found
+
+
+async def change_site(
+    connection: Connection, site: UUID, *, regulator: str, working_days_only: bool, user: UUID
+) -> None:
+    """Change how the dates of a site are reckoned; open deadlines that fall elsewhere now are written anew."""
+    row = await connection.fetchrow(
+        "UPDATE oblicore.sites AS now SET regulator = $2, adjust_for_business_days = $3"
+        " FROM oblicore.sites AS before WHERE now.id = $1 AND before.id = now.id"
+        " RETURNING now.company_id, before.regulator, before.adjust_for_business_days",
+        site,
+        regulator,
+        working_days_only,
+    )
+    await connection.execute(
+        "DELETE FROM oblicore.deadlines WHERE site_id = $1 AND status IN ('PENDING', 'DUE_SOON')", site
+    )
+    await audit.write(
+        connection,
+        "SITE_CHANGED",
+        entity_type="SITE",
+        entity_id=site,
+        company=row["company_id"],
+        user=user,
+        previous={"regulator": row["regulator"], "working_days_only": row["adjust_for_business_days"]},
+        new={"regulator": regulator, "working_days_only": working_days_only},
+    )
 
 
 async def add_user(

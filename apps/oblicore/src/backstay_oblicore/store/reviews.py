@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
 
+from backstay_oblicore.domain.due_rules import Every, rule_for, rule_from_json, rule_to_json
+from backstay_oblicore.domain.errors import InvalidRequest
 from backstay_oblicore.domain.permits.conditions import build_condition
 from backstay_oblicore.domain.words import Frequency, ReviewStatus, ReviewType
 from backstay_oblicore.store import documents
@@ -21,6 +23,7 @@ class Changes:
     frequency: Frequency | None = None
     first_due: date | None = None
     anchors: tuple[tuple[str, date], ...] = ()
+    rolling: bool | None = None  # counted from the last completion
 
     def __bool__(self) -> bool:
         return bool(self.summary) or self.moves_dates
@@ -28,7 +31,7 @@ class Changes:
     @property
     def moves_dates(self) -> bool:
         """Say whether dates have to be reckoned anew."""
-        return any((self.frequency, self.first_due, self.anchors))
+        return any((self.frequency, self.first_due, self.anchors)) or self.rolling is not None
 
 
 async def pending(connection: Connection, document: UUID | None = None) -> list[dict[str, Any]]:
@@ -102,6 +105,8 @@ async def change(connection: Connection, obligation: UUID, changes: Changes) -> 
         changes.first_due,
         to_json({name: day.isoformat() for name, day in changes.anchors}),
     )
+    if changes.rolling is not None:
+        await _count_from_completion(connection, obligation, rolling=changes.rolling)
     if changes.moves_dates:
         # The open deadlines followed from what was wrong; the next reckoning writes the right ones.
         await connection.execute(
@@ -109,6 +114,24 @@ async def change(connection: Connection, obligation: UUID, changes: Changes) -> 
             obligation,
         )
     return done.endswith(" 1")
+
+
+async def _count_from_completion(connection: Connection, obligation: UUID, *, rolling: bool) -> None:
+    """Let an interval be counted from the last completion, or from its base again."""
+    row = await connection.fetchrow(
+        "SELECT due_rule, frequency FROM oblicore.obligations WHERE id = $1", obligation
+    )
+    stored = from_json(row["due_rule"])
+    rule = rule_from_json(stored) if stored else rule_for(row["frequency"], base=None)
+    if not isinstance(rule, Every):
+        raise InvalidRequest(
+            "only what comes round at an interval can be counted from the last time it was done"
+        )
+    await connection.execute(
+        "UPDATE oblicore.obligations SET due_rule = ($2::text)::jsonb WHERE id = $1",
+        obligation,
+        to_json(rule_to_json(replace(rule, rolling=rolling))),
+    )
 
 
 async def _answer_obligation(

@@ -13,6 +13,7 @@ from backstay_oblicore.web.document_pages import document_pages
 from backstay_oblicore.web.import_pages import import_pages
 from backstay_oblicore.web.list_pages import home_pages, simple_pages
 from backstay_oblicore.web.measured_pages import measured_pages
+from backstay_oblicore.web.module_pages import module_pages
 from backstay_oblicore.web.operations_pages import operations_pages
 from backstay_oblicore.web.pack_pages import pack_pages
 from backstay_oblicore.web.preferences_pages import preferences_pages
@@ -20,6 +21,7 @@ from backstay_oblicore.web.public_pages import public_pages
 from backstay_oblicore.web.record_pages import record_pages
 from backstay_oblicore.web.register_pages import register_pages
 from backstay_oblicore.web.review_pages import review_pages
+from backstay_oblicore.web.site_pages import site_pages
 
 
 def web_router(services: Services, access: Access) -> APIRouter:
@@ -39,6 +41,8 @@ def web_router(services: Services, access: Access) -> APIRouter:
     calendar_pages(web, services, access)
     pack_pages(web, services, access)
     preferences_pages(web, services, access)
+    module_pages(web, services, access)
+    site_pages(web, services, access)
     public_pages(web, services, access)
     operations_pages(web, services, access)
     return web

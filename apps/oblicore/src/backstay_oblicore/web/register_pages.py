@@ -64,6 +64,7 @@ class Correction(BaseModel):
     missing: str | None = Field(default=None, max_length=200)
     missing_date: date | None = None
     assigned_to: UUID | None = None
+    is_rolling: bool = False
     does_not_apply: bool = False
 
 
@@ -147,6 +148,7 @@ def _one(web: APIRouter, services: Services, access: Access) -> None:
             assignee=dict(helpers).get(str(found["assigned_to"])),
             frequencies=[(one.value, one.value.replace("_", " ").capitalize()) for one in CHOSEN],
             missing=missing_anchor(found),
+            is_rolling=is_rolling(found),
             form=form,
             status=422 if form.errors else 200,
         )
@@ -182,6 +184,11 @@ async def _correct(services: Services, actor: Actor, obligation_id: UUID, given:
         frequency=given.frequency if given.frequency != known["frequency"] else None,
         first_due=given.first_due,
         anchors=anchors,
+        # A new frequency makes a new rule, which does not know yet that it rolls.
+        rolling=given.is_rolling
+        if given.is_rolling != is_rolling(known)
+        or (given.is_rolling and given.frequency != known["frequency"])
+        else None,
     )
     await deciding.correct(
         services,
@@ -191,6 +198,11 @@ async def _correct(services: Services, actor: Actor, obligation_id: UUID, given:
         assigned_to=given.assigned_to,
         is_applicable=not given.does_not_apply,
     )
+
+
+def is_rolling(duty: dict[str, Any]) -> bool:
+    """Say whether a duty is counted from the last time it was done."""
+    return bool((duty["due_rule"] or {}).get("rolling"))
 
 
 def missing_anchor(duty: dict[str, Any]) -> str | None:

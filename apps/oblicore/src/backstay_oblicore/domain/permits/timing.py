@@ -74,6 +74,35 @@ def read_timing(text: str) -> Timing:
     return Timing(Always(), "")
 
 
+# What is done again and again, so that "since the last one" names a completion.
+DONE_AGAIN = (
+    r"(?:test|inspection|survey|check|sampl\w+|calibration|servic\w+|review|audit|measurement|examination|"
+    r"assessment|emptying|cleaning|occasion|time)"
+)
+LAST_TIME = (
+    r"\b(?:after|since|of|from|following)\s+(?:the|its)\s+(?:last|previous|preceding|most\s+recent)\s+"
+    rf"(?:\w+\s+)?{DONE_AGAIN}"
+)
+
+
+def _since_last(text: str) -> Iterator[Timing]:
+    """Find what is counted from the last time: "within twelve months of the previous inspection"."""
+    last = re.search(LAST_TIME, text, I)
+    if last is None:
+        return
+    for match in re.finditer(
+        rf"\b(?:within|no(?:t)?\s+later\s+than|not\s+more\s+than|at\s+least)\s+(?P<n>{NUMBER})\s+(?P<unit>{UNIT})\s+"
+        rf"(?={LAST_TIME[2:]})",
+        text,
+        I,
+    ):
+        interval = Offset(number_of(match["n"]), unit_of(match["unit"]))
+        yield Timing(Every(interval, rolling=True), f"{match[0]}{last[0]}")
+    for found in intervals(text):
+        if isinstance(found.rule, Every):
+            yield Timing(replace(found.rule, rolling=True), f"{found.words} {last[0]}")
+
+
 def _series(text: str) -> Iterator[Timing]:
     """Find what comes round from a first date of its own: "by 30 November 2026 and every year thereafter"."""
     again = next(intervals(text), None)
@@ -271,6 +300,7 @@ def _event_words(words: str) -> str:
 
 FINDERS: tuple[Callable[[str], Iterator[Timing]], ...] = (
     running_hours,
+    _since_last,
     after_periods,
     _series,
     _regular_act,
