@@ -15,6 +15,7 @@ from passport_examples import KEY, example_input, signed
 from typer.testing import CliRunner
 
 from backstay_passport.cli.main import app
+from backstay_passport.cli.running import warn_of_key
 from backstay_passport.domain.bundle import public_bundle, read_zip, write_zip
 from backstay_passport.domain.tiers import audience
 from backstay_passport.jobs import build
@@ -253,3 +254,68 @@ def test_a_setting_that_cannot_be_used_is_named(variable: str) -> None:
     with pytest.raises(Exception, match=variable):
         Settings.from_environment({variable: "many"})
     assert Settings.from_environment({"BPC_PAYLOAD_MAX_BYTES": "10"}).limits.payload == 10
+
+
+def test_a_worker_without_a_key_says_so_when_it_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """BPC-026: not only when the first version is to be signed."""
+    monkeypatch.delenv("BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", raising=False)
+    warn_of_key(Settings())
+    assert "nothing can be signed yet" in capsys.readouterr().err
+    monkeypatch.setenv("BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64", base64.b64encode(bytes(32)).decode())
+    warn_of_key(Settings())
+    assert capsys.readouterr().err == ""
+
+
+def test_models_lives_and_access_by_commands(cli: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BPC-020, BPC-021, BPC-047: what the API does, commands do."""
+    monkeypatch.setenv("BPC_PASSWORD", "battery staple")
+    (cli / "bill.json").write_text(json.dumps(DOCUMENT))
+    run("ingest", str(cli / "bill.json"), "--kind", "BOM", "--wait")
+    [read] = run("inbox", "--json")
+    [fact] = run("facts", read["id"], "--json")
+    snapshot = run("snapshots", "create", "by hand", "--empty", "--json")
+    added = run("snapshots", "add", snapshot["id"], "--fact", fact["id"], "--json")
+    chosen = run("snapshots", "create", "by document", "--document", read["id"], "--json")
+    assert (snapshot["facts"], added["added"], chosen["facts"]) == (0, 1, 1)
+    run("snapshots", "seal", snapshot["id"])
+    (cli / "r.rules").write_text(RULES)
+    (cli / "r.tests").write_text(TESTS)
+    rules = run("rules", "add", str(cli / "r.rules"), str(cli / "r.tests"), "--json")["id"]
+    run("rules", "test", rules, "--wait")
+    run("rules", "publish", rules)
+    run("products", "add", "CLI-1", "--gtin", "4006381333931")
+    unit = run("units", "add", "CLI-1", "S1", "--json")["id"]
+    run("units", "renew", unit, "Repurposed", "S1-2")
+    assert "has become S1-2" in run("compile", unit, code=1)
+    assert run("compile", "--model", "CLI-1", "--wait", "--json")["status"] == "SUCCEEDED"
+    assert [
+        one["status"] for one in run("compile", "--model", "CLI-1", "--batteries", "--wait", "--json")
+    ] == ["SUCCEEDED"]
+    run("compile", unit, "--model", "CLI-1", code=1)
+
+    token = run("tokens", "--tier", "recycler", "--name", "Scrap", "--days", "5", "--json")
+    run("tokens", "revoke", token["id"])
+    assert run("tokens", "list", "--json")[0]["revoked_at"]
+    assert run("tokens", "log", "--json") == []
+    run("api-key", "robot")
+    [key] = run("api-keys", "list", "--json")
+    run("api-keys", "revoke", key["id"])
+    run("users", "add", "ada")
+    run("users", "revoke", "ada")
+    assert run("users", "list", "--json")[0]["revoked_at"]
+    hook = run("webhooks", "add", "https://example.org/h", "--event", "QR_GENERATED", "--json")["id"]
+    run("webhooks", "disable", hook)
+    assert run("webhooks", "rotate", hook, "--json")["secret"]
+    [listed] = run("webhooks", "list", "--json")
+    assert (listed["events"], listed["active"]) == ("QR_GENERATED", False)
+    run("webhooks", "enable", hook)
+    assert run("webhooks", "deliveries", "--json") == []
+    run("rules", "deprecate", rules)
+    run("rules", "retire", rules)
+    [public] = {one["public_key"] for one in run("keys", "--json")}
+    run("audit", "sign")
+    run("audit", "verify", "--key", public)
+    assert "not trusted" in run("audit", "verify", "--key", "00" * 32, code=1)
+    assert "hexadecimal" in run("audit", "verify", "--key", "xyz", code=1)

@@ -343,7 +343,7 @@ def test_an_export_is_written_to_its_destination(
 
 
 def test_a_label_sheet_has_a_readable_code_for_each_battery() -> None:
-    """BPC-031: every label's code opens its own page."""
+    """BPC-031: every label has its own code, and a reader reads it."""
     urls = [f"https://id.example/01/04006381333931/21/S{number:03d}" for number in range(25)]
     sheet = label_sheet([Label(url, "Pack", "04006381333931", url[-4:]) for url in urls])
     found: list[str] = []

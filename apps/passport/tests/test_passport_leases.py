@@ -96,7 +96,7 @@ async def test_the_lease_of_a_slow_job_is_renewed_until_it_ends(tmp_path: Path) 
 
 
 def test_the_numbers_are_those_of_the_document() -> None:
-    """BPC-001, TC-P1-01: poll 1000 ms, lease 60 s, renewal 30 s, 5 attempts, 2^n seconds up to 1024."""
+    """BPC-001: poll 1000 ms, lease 60 s, renewal 30 s, 5 attempts, 2^n seconds up to 1024."""
     policy = dict(profile_of(Settings()).policy)  # type: ignore[call-overload]  # a mapping at run time
     assert policy["poll_busy"] == policy["poll_idle"] == timedelta(milliseconds=1000)
     assert (policy["lease"], policy["renew_every"]) == (timedelta(seconds=60), timedelta(seconds=30))

@@ -67,7 +67,7 @@ def test_the_broker_is_a_setting(tmp_path: Path) -> None:
 
 
 async def test_a_broker_that_is_away_stops_nothing(tmp_path: Path) -> None:
-    """BPC-048: the worker looks by itself, and the job that could not be announced is done."""
+    """BPC-001, BPC-048, TC-P1-01: an idle worker polls, and finds the job that nobody could announce."""
     nobody = f"amqp://guest:guest@127.0.0.1:{free_port()}/"
     services = build(settings_with(tmp_path, nobody, timedelta(milliseconds=200)))
     await services.app.migrate()

@@ -255,6 +255,13 @@ def test_a_program_makes_a_passport_by_the_api(site: Site) -> None:
     versions = site.api("GET", f"/passports/{passport}").json()["versions"]
     assert len(versions) == 1
     assert "payload_canonical" not in versions[0]
+    version = site.coded(versions[0]["id"])
+    assert site.api("POST", f"/versions/{version}/activate").json()["status"] == "ACTIVE"
+    request = {"format": ExportFormat.ZIP, "public": True}
+    job = site.api("POST", f"/versions/{version}/exports", json=request).json()["job_id"]
+    export = wait_for(services, job, 60).result
+    assert holds(verify(bundle_artifacts(read_zip(site.api("GET", f"/exports/{export}/file").content))))
+    assert "7 kg" in site.get(f"{site.url}/01/04006381333931/21/U1").text
 
 
 def test_the_api_says_what_is_wrong(site: Site) -> None:

@@ -12,6 +12,7 @@ import typer
 
 from backstay_passport.actions import audit
 from backstay_passport.cli.output import JSON_OPTION, TENANT_OPTION, opened, say, say_table, tenant_id
+from backstay_passport.domain.errors import PassportError
 from backstay_passport.domain.signing import KEY_VARIABLE, key_from_seed
 from backstay_passport.settings import Settings
 from backstay_passport.store import access
@@ -51,15 +52,26 @@ def serve(host: str = "127.0.0.1", port: int = 8800, work: int = 0) -> None:
     from backstay_passport.web.server import serve as serve_pages
 
     with opened() as services:
+        if work:
+            warn_of_key(services.settings)
         serve_pages(services, host, port, work)
 
 
 def worker(concurrency: int = 5) -> None:
     """Run jobs until told to stop."""
     settings = Settings.from_environment()
+    warn_of_key(settings)
     command = [sys.executable, "-m", "backstay", "worker", "backstay_passport.worker:app"]
     command += ["--concurrency", str(concurrency), "--worker-id", settings.worker_id]
     os.execv(sys.executable, command)  # noqa: S606 - becomes the worker, so that signals reach it
+
+
+def warn_of_key(settings: Settings) -> None:
+    """Say at the start that versions cannot be signed; the key may still be set before one is made."""
+    try:
+        settings.signing_key()
+    except PassportError as error:
+        sys.stderr.write(f"backstay-passport: nothing can be signed yet: {error.message}\n")
 
 
 def demo(keep: bool = False, units: int = 20, port: int = 8800, postgres: bool = False) -> None:
