@@ -69,7 +69,6 @@ from backstay.handlers.registry import Registry
 from backstay.handlers.spec import DEFAULT_QUEUE, HandlerSpec, RunsIn
 from backstay.model.events import Emit
 from backstay.model.limits.declared import Limit, Rate, queue_limits
-from backstay.model.policy.policy import Policy
 from backstay.model.policy.profile import DEFAULT, Profile
 from backstay.model.promoted_fields import PromotedField
 from backstay.model.text.durations import Duration
@@ -266,11 +265,6 @@ class Backstay(ServiceNouns):
     def flow(self, name: str = "", *, tenant: str | None = None, within: Context | None = None) -> Flow:
         """An empty flow, of the tenant of the job that runs unless one is given; `within` adds to that job's flow."""
         return make_flow(self, self._builder, self._sync_loop, name, tenant=tenant, within=within)
-
-    @property
-    def policy(self) -> Policy:
-        """The numbers that count where neither a queue, a kind nor a job has others: of the profile and the settings."""
-        return self._builder.general
 
     @property
     def _connections(self) -> Connections:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+
+from backstay import Backstay, State
 
 COMMAND = [sys.executable, "-m", "backstay"]
 
@@ -62,6 +65,39 @@ def test_top_looks_once_where_there_is_no_terminal(database: str) -> None:
     shown = run("top", "--url", database)
     data = run("top", "--url", database, "--json")
 
+    seen = json.loads(data.stdout)
     assert shown.returncode == 0
-    assert all(word in shown.stdout for word in ("Queues", "Workers", "Running"))
-    assert json.loads(data.stdout) == {"depths": [], "workers": [], "running": []}
+    assert all(
+        word in shown.stdout for word in ("All is well", "Queues", "Workers", "Running", "Newest dead")
+    )
+    assert seen["last_hour"] == {"completed": 0, "failed": 0, "crashed": 0, "dead": 0}
+    assert [seen[name] for name in ("severity", "depths", "workers", "running", "dead")] == [
+        "info",
+        [],
+        [],
+        [],
+        [],
+    ]
+
+
+async def test_top_says_what_is_wrong_and_what_died(database: str) -> None:
+    app = Backstay(database)
+
+    @app.job(max_attempts=1)
+    async def charge(order: int) -> None:
+        raise ConnectionError(f"the gateway refused order {order}")
+
+    dead = await charge.enqueue(order=7)
+    async with app.working():
+        while (await dead.get()).state is not State.DEAD:  # the worker ends it
+            await asyncio.sleep(0.05)
+    await charge.enqueue(order=8)
+    await app.close()
+
+    shown = await asyncio.to_thread(run, "top", "--url", database)
+    seen = json.loads((await asyncio.to_thread(run, "top", "--url", database, "--json")).stdout)
+
+    assert "Something is broken" in shown.stdout
+    assert "the gateway refused order" in shown.stdout
+    assert seen["severity"] == "error"
+    assert seen["dead"] == [str(dead.id)]

@@ -1,4 +1,4 @@
-"""`backstay top`: queues, workers and what runs at a glance, again and again, in a terminal."""
+"""`backstay top`: whether all is well, queues, workers, what runs and what died, again and again, in a terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ from backstay.client.doctor.text import spoken
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
+    from rich.text import Text
 
     from backstay.app import Backstay
-    from backstay.model.figures import Depth
+    from backstay.client.doctor.findings import Finding
+    from backstay.model.figures import Depth, FiguresAt
     from backstay.model.job import Job
-    from backstay.model.records import WorkerRecord
+    from backstay.model.records import DeadLetter, WorkerRecord
 
 FEW = 10
+FEWER = 5
+VERDICTS = {
+    "error": ("Something is broken", "bold red"),
+    "warning": ("Somebody should look", "bold yellow"),
+    "info": ("All is well", "bold green"),
+}
 SILENCE = timedelta(seconds=30)
 
 EveryOption = Annotated[
@@ -41,15 +49,40 @@ class Seen:
     depths: list[Depth]
     workers: list[WorkerRecord]
     running: list[Job]
+    findings: list[Finding]
+    hour: list[FiguresAt]
+    letters: list[DeadLetter]
+
+    @property
+    def severity(self) -> str:
+        """That of the worst finding; `info` where there is none."""
+        found = {finding.severity.value for finding in self.findings}
+        return next((word for word in VERDICTS if word in found), "info")
+
+    @property
+    def ended(self) -> dict[str, int]:
+        """How the attempts of the last hour ended."""
+        return {
+            how: sum(getattr(one.figures, how) for one in self.hour)
+            for how in ("completed", "failed", "crashed", "dead")
+        }
 
 
 @command
 def top(session: Session, every: EveryOption = 2.0, once: OnceOption = False) -> None:
-    """Show queues, workers and running jobs, and keep it current until Ctrl-C."""
+    """Show whether all is well, queues, workers, running and dead jobs, and keep it current until Ctrl-C."""
     if once or session.as_json or not sys.stdout.isatty():
         seen = session.run(look)
         session.show(
-            {"depths": seen.depths, "workers": seen.workers, "running": [job.id for job in seen.running]},
+            {
+                "severity": seen.severity,
+                "findings": seen.findings,
+                "last_hour": seen.ended,
+                "depths": seen.depths,
+                "workers": seen.workers,
+                "running": [job.id for job in seen.running],
+                "dead": [letter.job_id for letter in seen.letters],
+            },
             lambda: printing.console().print(drawn(seen)),
         )
         return
@@ -68,6 +101,9 @@ async def look(app: Backstay) -> Seen:
         await app.metrics.depths(),
         await app.workers.all(limit=FEW),
         (await app.jobs.search(JobFilter(state=State.RUNNING), limit=FEW)).jobs,
+        await app.doctor.check(),
+        await app.metrics.over_time("1h"),
+        await app.dead_letters.open(limit=FEWER),
     )
 
 
@@ -87,7 +123,22 @@ def drawn(seen: Seen) -> Group:
     """The whole screen."""
     from rich.console import Group
 
-    return Group(_queues(seen.depths), "", _workers(seen.workers), "", _running(seen.running))
+    return Group(
+        *_verdict(seen), "", _queues(seen.depths), "", _workers(seen.workers), "", _running(seen.running), "",
+        _dead(seen.letters),
+    )  # fmt: skip
+
+
+def _verdict(seen: Seen) -> list[Text]:
+    """One line that says it, how the last hour went, and the worst findings."""
+    from rich.text import Text
+
+    word, style = VERDICTS[seen.severity]
+    ended = ", ".join(f"{number:,} {how}" for how, number in seen.ended.items() if number) or "nothing ended"
+    lines = [Text.assemble((word, style), (f"   last hour: {ended}", "dim"))]
+    for finding in seen.findings[:FEWER]:
+        lines.append(Text.assemble("  ", printing.plain(finding.title), (f": {finding.advice}", "dim")))
+    return lines
 
 
 def _queues(depths: list[Depth]) -> Table:
@@ -104,7 +155,8 @@ def _queues(depths: list[Depth]) -> Table:
 
 
 def _sum(depths: list[Depth], state: str) -> str:
-    return f"{sum(depth.jobs for depth in depths if depth.state == state):,}"
+    own = [depth for depth in depths if depth.state == state]
+    return f"{sum(depth.jobs for depth in own):,}" + ("+" if any(depth.is_capped for depth in own) else "")
 
 
 def _workers(workers: list[WorkerRecord]) -> Table:
@@ -132,6 +184,20 @@ def _running(jobs: list[Job]) -> Table:
             printing.ago(job.started_at),
             "" if percent is None else f"{percent:.0f} %",
             printing.plain(job.worker or ""),
+        )
+    return made
+
+
+def _dead(letters: list[DeadLetter]) -> Table:
+    made = _table("Newest dead letters", "kind", "job", "died", "error")
+    for letter in letters:
+        error = letter.error or {}
+        told = f"{error.get('type', '')}: {error.get('message', '')}" if error else letter.reason
+        made.add_row(
+            printing.plain(letter.kind),
+            str(letter.job_id),
+            printing.ago(letter.died_at),
+            printing.plain(told),
         )
     return made
 

@@ -57,10 +57,9 @@ class FailurePages:
             started.append(str(operation.id))
             return f"Operation started: {operation.name}."
 
-        response = await self._frame.act(request, "/failures", do)
-        if started:
-            return self._frame.pages.redirect(request, path_of("operations", started[0]))
-        return response
+        return await self._frame.act(
+            request, "/failures", do, after=lambda: path_of("operations", started[0])
+        )
 
 
 def pace_of(text: str) -> float:

@@ -80,10 +80,8 @@ class SchedulePages:
             made.append(path_of("jobs", handle.id))
             return "This is the job that was made."
 
-        response = await self._frame.act(request, _home(request, name), do)
-        if made:
-            return self._frame.pages.redirect(request, made[0], flash="This is the job that was made.")
-        return response
+        home = _home(request, name)
+        return await self._frame.act(request, home, do, after=lambda: made[0] if made else home)
 
     async def pause(self, request: Request, name: str) -> Response:
         """Let a schedule fire no more until it is resumed."""

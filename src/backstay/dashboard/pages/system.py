@@ -11,8 +11,16 @@ from backstay.dashboard.views.verdict import verdict_of
 from backstay.errors import InvalidPayload, InvalidSettings
 from backstay.kit.words import duration_text
 from backstay.model.api_keys import ROLES
+from backstay.model.policy.policy import resolve
+from backstay.model.rights import RIGHTS
 from backstay.settings.settings import hide_password
 from backstay.settings.version import __version__
+
+ROLE_WORDS = {
+    "viewer": "look",
+    "operator": "look, and act on jobs, dead letters, flows, schedules and queues",
+    "admin": "everything, also limits, numbers, quotas and keys",
+}
 
 
 class SystemPages:
@@ -45,6 +53,7 @@ class SystemPages:
             locks=await client.locks.all() if visitor.may("locks.read") else [],
             keys=await client.api_keys.all() if visitor.may("api_keys.read") else None,
             roles=ROLES,
+            rights=[(role, ROLE_WORDS[role], sorted(RIGHTS[role])) for role in ROLES],
             database=hide_password(self._frame.app.url),
             version=__version__,
             profile=self._frame.app.profile.name,
@@ -52,7 +61,8 @@ class SystemPages:
 
     def _kept(self) -> list[tuple[str, str]]:
         """How long jobs stay in the database after their end, by the settings of this process."""
-        policy = self._frame.app._builder.general
+        app = self._frame.app
+        policy = resolve(app.settings.policy, *app.profile.layers(""))
         lengths = {
             "Completed jobs": policy.keep_completed,
             "Cancelled jobs": policy.keep_cancelled,
