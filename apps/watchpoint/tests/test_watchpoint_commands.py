@@ -18,7 +18,7 @@ from sqlalchemy import inspect as inspect_tables
 from typer.testing import CliRunner
 
 from backstay_watchpoint.cli import main
-from backstay_watchpoint.domain.catalogue import TASKS
+from backstay_watchpoint.domain.catalogue import TASKS, task_of_flow
 from backstay_watchpoint.domain.forecasts import Model
 from backstay_watchpoint.domain.layouts import SourceId
 from backstay_watchpoint.platform import Platform
@@ -133,6 +133,52 @@ def test_every_task_has_a_service_that_takes_its_clock() -> None:
         assert len(inspect.signature(service.run).parameters) == 2
     assert all(SERVICES[task.name].candidates is not None for task in TASKS if task.is_destructive)
     assert "now" in inspect.signature(Work).parameters
+
+
+METHODS = {
+    "FCST-003": "poll",
+    "FCST-004": "reconcile_stale_runs",
+    "WPLC-009": "archive_expired",
+    "OBS-007": "archive_expired",
+    "NOTIF-002": "requeue_deferred_notifications",
+    "NOTIF-003": "trigger_digests",
+    "SCHED-001": "snapshot_daily_usage",
+    "SCHED-002": "close_ended",
+    "SCHED-003": "sync_everybody",
+    "SCHED-006": "purge_expired_idempotency_keys",
+    "VERT-001": "check_compliance",
+    "MAINT-001": "enforce_retention",
+    "MAINT-002": "purge_expired_invites",
+    "MAINT-003": "purge_notifications",
+    "MAINT-004": "archive_audit_logs",
+    "MAINT-005": "purge_soft_deleted_orgs",
+    "MAINT-006": "purge_archived_watchpoints",
+    "MAINT-007": "purge_security_events",
+    "OBS-005": "trigger_verification",
+    "OBS-006": "update_coefficients",
+    "BILL-005": "enforce_payment_failure",
+    "BILL-011": "enforce_overage",
+}
+
+
+@pytest.mark.parametrize(("flow", "method"), METHODS.items())
+def test_every_flow_leads_to_its_method(flow: str, method: str) -> None:
+    """WPT-051, WPT-054: from the flow to its task, and from the task's service to the method that does it."""
+    assert method in called_by(SERVICES[task_of_flow(flow).name].run)
+    assert set(METHODS) == {named for task in TASKS for named in task.flows}
+
+
+def called_by(function: Any) -> set[str]:
+    """The names that a function calls, and those that functions which it knows call."""
+    names, seen, waiting = set(), set(), [function]
+    while waiting:
+        known = waiting.pop()
+        seen.add(known)
+        names |= {known.__name__, *known.__code__.co_names}
+        closure = inspect.getclosurevars(known)
+        others = [*closure.nonlocals.values(), *closure.globals.values()]
+        waiting += [one for one in others if inspect.isfunction(one) and one not in seen]
+    return names
 
 
 def command(environment: dict[str, str], *given: str) -> Result:
