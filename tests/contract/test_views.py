@@ -8,7 +8,7 @@ from typing import Any
 from raw_sql import run_sql
 
 from backstay.stores.database.interface import Database
-from backstay.testing.contract.support import HOUR, MINUTE, Store
+from backstay.testing.contract.support import BOOM, HOUR, MINUTE, Store
 
 JOB_VIEW = [
     "id",
@@ -75,6 +75,8 @@ EXECUTIONS = [
     "queue",
     "tenant",
     "metadata",
+    "error_code",
+    "error_stack",
 ]
 
 
@@ -111,6 +113,7 @@ async def test_a_job_shows_its_first_due_time_its_host_and_its_error(
     assert (after["host"], after["worker"], after["error_type"]) == ("host", "w", "ValueError")
     assert (run["host"], run["error_type"], run["kind"]) == ("host", "ValueError", "report")
     assert run["error_message"] == after["error_message"]
+    assert run["error_stack"] == BOOM.traceback
     assert str(run["id"]).startswith(str(job_id))
 
 

@@ -2512,7 +2512,9 @@ SELECT
     about.kind,
     about.queue,
     about.tenant,
-    about.metadata
+    about.metadata,
+    ended.error ->> 'code' AS error_code,
+    ended.error ->> 'traceback' AS error_stack
 FROM backstay.attempts AS ended
 JOIN backstay.jobs AS about
   ON about.id = ended.job_id
@@ -2542,7 +2544,9 @@ SELECT
     job.kind,
     job.queue,
     job.tenant,
-    job.metadata
+    job.metadata,
+    job.error ->> 'code',
+    job.error ->> 'traceback'
 FROM backstay.jobs AS job
 LEFT JOIN backstay.workers AS hands
   ON hands.id = job.worker

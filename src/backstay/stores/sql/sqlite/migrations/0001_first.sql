@@ -799,7 +799,9 @@ SELECT
     about.kind,
     about.queue,
     about.tenant,
-    about.metadata
+    about.metadata,
+    json_extract(ended.error, '$.code') AS error_code,
+    json_extract(ended.error, '$.traceback') AS error_stack
 FROM backstay.attempts AS ended
 JOIN backstay.jobs AS about
   ON about.id = ended.job_id
@@ -829,7 +831,9 @@ SELECT
     job.kind,
     job.queue,
     job.tenant,
-    job.metadata
+    job.metadata,
+    json_extract(job.error, '$.code'),
+    json_extract(job.error, '$.traceback')
 FROM backstay.jobs AS job
 LEFT JOIN backstay.workers AS hands
   ON hands.id = job.worker
