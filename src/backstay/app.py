@@ -317,7 +317,7 @@ class Backstay(ServiceNouns):
         kept = vars(self).copy()
         self._also = also
         self.url, self._clock, self._env = url, clock, replace(self._env, wall=clock)
-        self._builder = Builder(self.profile, self._env, self.settings.policy)
+        self._builder = Builder(self.profile, self._env, self.settings.policy, carry=self._builder.carry)
         # Not weak: the caller must find everything to close, also where a loop has ended meanwhile.
         self._open, self._sync_loop = {}, SyncLoop(self.close)
         self.sync = SyncClient(self, self._sync_loop)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -38,11 +39,15 @@ class Builder:
     env: Env
     settings: PolicyChange = _NO_CHANGE
     _policies: dict[tuple[str, str], Policy] = field(default_factory=dict)
+    carry: Callable[[HandlerSpec], Mapping[str, str]] | None = None
+    """Says what each job's metadata are to carry besides, such as the trace that it belongs to."""
 
     def build(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> NewJob:
         """The job; raises an InvalidJob or InvalidPolicy that names the option, and then nothing was stored."""
-        if options is NO_OPTIONS:
-            return self._plain(spec, args_text)
+        job = self._plain(spec, args_text) if options is NO_OPTIONS else self._built(spec, args_text, options)
+        return job if self.carry is None else carrying(job, self.carry(spec))
+
+    def _built(self, spec: HandlerSpec, args_text: str, options: JobOptions) -> NewJob:
         queue = spec.queue if options.queue is None else codec.check_name("queue", options.queue)
         own = _own_policy(options)
         policy = for_job(self.policy_of(spec, queue), own)
@@ -81,7 +86,11 @@ class Builder:
 
     def build_alike(self, spec: HandlerSpec, args_texts: Sequence[str]) -> AlikeJobs | None:
         """Jobs of one kind without options; None where there are none, or where a kind's jobs are not plain."""
-        if not args_texts or not (first := self._plain(spec, args_texts[0])).is_plain:
+        if (
+            self.carry is not None
+            or not args_texts
+            or not (first := self._plain(spec, args_texts[0])).is_plain
+        ):
             return None
         policy = self.policy_of(spec, spec.queue)
         if max(map(len, args_texts)) * 4 > policy.max_payload_bytes:
@@ -315,3 +324,11 @@ def _plain(value: Any) -> Any:
             return value
         case _:
             return repr(value)
+
+
+def carrying(job: NewJob, more: Mapping[str, str]) -> NewJob:
+    """The job with more metadata, which do not make it another job for its idempotency key."""
+    if not more:
+        return job
+    known = {} if job.metadata is None else json.loads(job.metadata)
+    return job._replace(metadata=json.dumps({**known, **more}), is_plain=False)
