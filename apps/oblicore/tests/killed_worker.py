@@ -8,7 +8,10 @@ import sys
 from backstay.testing import kill_at_statement
 from backstay_oblicore.service import services
 
-OURS = r"oblicore\.(excel_imports|obligations|schedules|deadlines|notifications|document_sentences|extraction_logs)"
+OURS = (
+    r"oblicore\.(excel_imports|obligations|schedules|deadlines|notifications|document_sentences|extraction_logs|"
+    r"documents|parameters|review_queue_items)"
+)
 CLOSING = {
     "EXCEL_IMPORT_PROCESSING": OURS,
     "DOCUMENT_PROCESSING": OURS,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -214,3 +217,64 @@ async def test_a_text_is_read_without_being_stored(world: Any, address: str) -> 
     assert found["obligations"][0]["frequency"] == "DAILY"
     assert "first 3 of 5" in found["warnings"][0]
     assert await world.value("SELECT count(*) FROM oblicore.obligations") == 0
+
+
+async def test_a_text_is_read_by_the_rules_of_its_document(
+    world: Any, other_company: Any, address: str
+) -> None:
+    """OBL-094"""
+    own = await world.document(module="MODULE_3")
+    foreign = await other_company.document(module="MODULE_3")
+    async with program(world, address, world.staff, "STAFF") as client:
+
+        async def ask(**values: str) -> httpx.Response:
+            text = "1.1 The operator shall keep a log."
+            return await client.post("/api/v1/ai/extract", json={"document_text": text, **values})
+
+        by_type = await ask(document_type="TRADE_EFFLUENT_CONSENT")
+        by_document = await ask(document_id=str(own))
+        refused = await ask(document_id=str(foreign))
+        unknown = await ask(document_type="RECIPE")
+
+    assert by_type.json()["module_code"] == "MODULE_2"
+    assert by_document.json()["module_code"] == "MODULE_3"
+    assert (refused.status_code, unknown.status_code) == (404, 422)
+
+
+async def test_progress_arrives_on_the_channel_while_a_job_runs(world: Any, address: str) -> None:
+    """OBL-097"""
+    document = await world.document()
+    for n in range(30):
+        await world.insert(
+            "parameters",
+            document_id=document,
+            company_id=world.company,
+            site_id=world.site,
+            parameter_type=f"P{n}",
+        )
+    job = (
+        await world.services.handlers["SAMPLING_SCHEDULE"]
+        .options(tenant=str(world.company), created_by=str(world.owner))
+        .enqueue(company_id=world.company)
+    )
+    seen: list[dict[str, Any]] = []
+    async with (
+        program(world, address, world.owner, "OWNER") as client,
+        client.stream("GET", f"/api/v1/jobs/{job.id}/events") as stream,
+    ):
+        running = None
+        async for line in stream.aiter_lines():
+            if not line.startswith("data: {"):
+                continue
+            seen.append(json.loads(line.removeprefix("data: ")))
+            # The stream is open before the job begins, so that nothing of it can be history.
+            running = running or asyncio.create_task(world.backstay.drain())
+        await running
+
+    assert (seen[0]["status"], seen[0]["progress"]) == ("PENDING", None)
+    assert {one["channel"] for one in seen} == {f"job:{job.id}"}
+    lines = [one["progress"] for one in seen if one["progress"]]
+    counts = [int(found) for line in lines for found in re.findall(r"^Processed (\d+)/30 parameters$", line)]
+    assert len(counts) == len(lines)
+    assert counts == sorted(counts)
+    assert (seen[-1]["status"], counts[-1]) == ("COMPLETED", 30)

@@ -15,6 +15,7 @@ from backstay_oblicore import files
 from backstay_oblicore.domain import storage_paths
 from backstay_oblicore.domain.errors import AccessDenied, InvalidRequest
 from backstay_oblicore.domain.register.rows import MOST_BYTES, check_size
+from backstay_oblicore.domain.words import MODULE_OF_TYPE
 from backstay_oblicore.readers.documents import outline
 from backstay_oblicore.services import Services
 from backstay_oblicore.store.database import Connection, acting_as, to_json
@@ -49,13 +50,8 @@ async def add_document(
 ) -> UUID:
     """Store an uploaded PDF and its row; damaged, locked and oversized files are refused before anything is kept."""
     shape = outline(content)
-    modules = {
-        "ENVIRONMENTAL_PERMIT": "MODULE_1",
-        "TRADE_EFFLUENT_CONSENT": "MODULE_2",
-        "MCPD_REGISTRATION": "MODULE_3",
-    }
-    if document_type not in modules:
-        raise InvalidRequest(f"document_type is one of {', '.join(modules)}")
+    if document_type not in MODULE_OF_TYPE:
+        raise InvalidRequest(f"document_type is one of {', '.join(MODULE_OF_TYPE)}")
     document = uuid4()
     async with services.database.as_user(user) as connection:
         place = await site_of(connection, site)
@@ -65,7 +61,7 @@ async def add_document(
         await files.save(services.storage, path, content, "application/pdf")
         facts = (title, document_type, permit_number, issue_date, expiry_date, parent)
         file = (shape.page_count, len(content), hashlib.sha256(content).hexdigest(), shape.is_native, path)
-        row = (document, place["company_id"], site, *facts, *file, user, modules[document_type])
+        row = (document, place["company_id"], site, *facts, *file, user, MODULE_OF_TYPE[document_type])
         await connection.execute(_ADD_DOCUMENT, *row)
     return document
 

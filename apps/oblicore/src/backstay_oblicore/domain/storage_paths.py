@@ -19,6 +19,11 @@ def document_text(company: str, site: str, document: str) -> str:
     return _join("documents", company, site, document, "extracted_text.txt")
 
 
+def document_words(company: str, site: str, document: str) -> str:
+    """Where each word of its scanned pages stands."""
+    return _join("documents", company, site, document, "recognised_words.json")
+
+
 def evidence_file(company: str, site: str, evidence: str, *, name: str, extension: str) -> str:
     """One file of evidence."""
     return _join("evidence", company, site, evidence, f"{name}.{extension}")

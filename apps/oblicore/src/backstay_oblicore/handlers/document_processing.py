@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -83,6 +84,7 @@ class _Work:
     only_new: bool
     warnings: list[str] = field(default_factory=list)
     poor_pages: dict[int, float] = field(default_factory=dict)
+    words: dict[int, list[Any]] = field(default_factory=dict)
 
     async def extract(self) -> Extraction:
         """Read the document; everything slow is a step that a retry does not repeat."""
@@ -138,6 +140,7 @@ class _Work:
             tables = [Table(number, one["caption"], _rows(one["rows"])) for one in found.get("tables", ())]
             pages.append(page_from_text(number, found["text"], tables))
             marks[number] = float(found["confidence"])
+            self.words[number] = found.get("words", [])
         confidence = round(sum(marks.values()) / len(marks), 4)
         # Eleven good pages do not make up for one that nobody can read.
         self.poor_pages = {number: mark for number, mark in marks.items() if mark < LEAST_OCR_CONFIDENCE}
@@ -154,8 +157,12 @@ class _Work:
             await documents.save_text(
                 connection, paper["id"], text, pages=pages, is_native=is_native, confidence=confidence
             )
-        path = storage_paths.document_text(str(paper["company_id"]), str(paper["site_id"]), str(paper["id"]))
-        await files.save(self.services.storage, path, text.encode(), "text/plain; charset=utf-8")
+        place = (str(paper["company_id"]), str(paper["site_id"]), str(paper["id"]))
+        storage, kept = self.services.storage, storage_paths.document_text(*place)
+        await files.save(storage, kept, text.encode(), "text/plain; charset=utf-8")
+        if self.words:
+            content = json.dumps(self.words).encode()
+            await files.save(storage, storage_paths.document_words(*place), content, "application/json")
 
     async def _ask(self, reading: Reading, seconds: float) -> tuple[Reading, Sequence[Doubt]]:
         segments = list(reading.unmatched)
@@ -189,7 +196,8 @@ async def _recognise_page(content: bytes, number: int) -> dict[str, Any]:
     except (OSError, RuntimeError) as error:
         raise OcrFailed(f"page {number} could not be recognised: {error}") from error
     tables = [{"caption": one.caption, "rows": one.rows} for one in page.tables]
-    return {"text": page.text, "confidence": page.confidence, "tables": tables}
+    words = [list(word) for word in page.words]
+    return {"text": page.text, "confidence": page.confidence, "tables": tables, "words": words}
 
 
 def _rows(stored: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:

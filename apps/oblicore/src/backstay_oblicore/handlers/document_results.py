@@ -94,7 +94,13 @@ async def finish(
             closing.result["carried_over"] = carried
         closing.notes += success_note(paper, counts)
         closing.result |= counts
-        ctx.log.info("Document processed", total_obligations=len(conditions), processed=len(conditions))
+        ctx.log.info(
+            "Document processed",
+            company_id=str(paper["company_id"]),
+            site_id=str(paper["site_id"]),
+            total_obligations=len(conditions),
+            processed=len(conditions),
+        )
 
 
 def _log_line(done: Extraction, flagged: int) -> dict[str, Any]:

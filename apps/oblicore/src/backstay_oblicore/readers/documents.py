@@ -12,6 +12,7 @@ from backstay_oblicore.domain.permits.pages import Page, Table, page_from_text
 from backstay_oblicore.readers import ruled_scans
 from backstay_parts.ocr import find_turn, read_scan, turn_clockwise
 from backstay_parts.pdf import BadPdf, open_pdf
+from backstay_parts.words import Word
 
 LEAST_CHARACTERS = 25  # a page with fewer is a picture
 MOST_STAMPED = 400  # characters that a scanner or a sender prints over a picture
@@ -35,6 +36,10 @@ class Outline:
         return not self.scanned
 
 
+PlacedWord = tuple[str, float, float, float, float]
+"""A word with left, top, right and bottom in points, as the page's picture has it."""
+
+
 @dataclass(frozen=True)
 class ScannedPage:
     """What recognition made of one page."""
@@ -43,6 +48,7 @@ class ScannedPage:
     text: str  # outside of tables
     confidence: float
     tables: tuple[Table, ...] = ()
+    words: tuple[PlacedWord, ...] = ()
 
 
 def outline(content: bytes) -> Outline:
@@ -91,7 +97,13 @@ def scan_page(content: bytes, number: int) -> ScannedPage:
     found, _ = read_scan(ruled_scans.without_rulings(level, bands), languages="eng", dpi=DPI, turn=0)
     tables, outside = ruled_scans.sort_into_tables(found.words, bands, page=number)
     text = replace(found, words=tuple(outside)).text
-    return ScannedPage(number, text, round(float(found.mean_confidence), 4), tuple(tables))
+    placed = tuple(_placed(word) for word in found.words)
+    return ScannedPage(number, text, round(float(found.mean_confidence), 4), tuple(tables), placed)
+
+
+def _placed(word: Word) -> PlacedWord:
+    box = word.box.scaled(72 / DPI)
+    return word.text, round(box.left, 1), round(box.top, 1), round(box.right, 1), round(box.bottom, 1)
 
 
 def _pages_with_pictures(content: bytes, numbers: list[int]) -> set[int]:

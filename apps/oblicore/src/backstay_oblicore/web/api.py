@@ -1,7 +1,7 @@
 """The HTTP interface below /api/v1."""
 
-import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -206,22 +206,23 @@ def _general_routes_ai_extract(api: APIRouter, services: Services, reader: Any, 
     @api.post("/ai/extract")
     async def ai_extract(actor: writer, body: ExtractRequest) -> dict[str, Any]:
         try:
-            return await extract_text(services, body)
+            return await extract_text(services, body, user=user_of(actor))
         except OblicoreError as error:
             raise problem_of(error) from error
 
 
 async def job_events(services: Services, job_id: UUID) -> AsyncIterator[Event]:
-    """Tell of a job's status and progress whenever it changes, until it has ended."""
+    """Tell of a job's status and progress at every change that commits, until it has ended."""
     last = None
-    while True:
-        job = await services.app.jobs.get(job_id)
-        progress = job.progress.message if job.progress else None
-        word = services.app.profile.word_for(job.state)
-        if (word, progress) != last:
-            last = (word, progress)
-            data = {"channel": f"job:{job_id}", "status": word, "progress": progress}
-            yield Event(data, name="job_status")
-        if word in ("COMPLETED", "FAILED", "CANCELLED"):
-            return
-        await asyncio.sleep(0.5)
+    follow = services.app.live.follow(f"job:{job_id}")
+    async with aclosing(follow) as changes:
+        async for _ in changes:
+            job = await services.app.jobs.get(job_id)
+            progress = job.progress.message if job.progress else None
+            word = services.app.profile.word_for(job.state)
+            if (word, progress) != last:
+                last = (word, progress)
+                data = {"channel": f"job:{job_id}", "status": word, "progress": progress}
+                yield Event(data, name="job_status")
+            if word in ("COMPLETED", "FAILED", "CANCELLED"):
+                return

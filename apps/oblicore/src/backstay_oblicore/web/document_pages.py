@@ -1,6 +1,7 @@
 """Documents: upload, the page with its clauses, coverage, what a variation changed."""
 
 import asyncio
+import json
 import re
 from datetime import date
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from starlette.datastructures import FormData
 
 from backstay.kit import Actor, Crumb, not_found, path_of
 from backstay_oblicore import files, intake
+from backstay_oblicore.domain import storage_paths
 from backstay_oblicore.domain.errors import OblicoreError
 from backstay_oblicore.domain.permits.diff import compare
 from backstay_oblicore.services import Services
@@ -120,8 +122,11 @@ def _document_pages_one(web: APIRouter, services: Services, access: Access) -> N
             row["href"] = path_of("obligations", str(row["id"]))
             row["label"] = f"{row['condition_reference'] or ''} {row['summary']}".strip()
         content = await document_content(services, paper)
+        words = await _recognised(services, paper, page)
         width, height, boxes = (
-            await asyncio.to_thread(clause_boxes, content, page, rows) if content else (595.0, 842.0, [])
+            await asyncio.to_thread(clause_boxes, content, page, rows, words)
+            if content
+            else (595.0, 842.0, [])
         )
         crumbs = [Crumb("Documents", "/documents"), Crumb(paper["title"])]
         return access.pages.render(
@@ -235,6 +240,19 @@ class _Clause:
     def __init__(self, row: dict[str, Any]) -> None:
         self.reference: str = row["condition_reference"] or ""
         self.text: str = row["original_text"] or row["summary"]
+
+
+async def _recognised(services: Services, paper: dict[str, Any], page: int) -> list[Any]:
+    """Return where the words of a scanned page stand; nothing for a page that has text of its own."""
+    if paper["is_native_pdf"] is not False:
+        return []
+    place = (str(paper["company_id"]), str(paper["site_id"]), str(paper["id"]))
+    try:
+        stored = await files.load(services.storage, storage_paths.document_words(*place))
+    except OblicoreError:
+        return []
+    words: dict[str, list[Any]] = json.loads(stored)
+    return words.get(str(page), [])
 
 
 async def document_content(services: Services, paper: dict[str, Any]) -> bytes | None:

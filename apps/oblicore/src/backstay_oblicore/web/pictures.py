@@ -6,6 +6,7 @@ from typing import Any
 
 from backstay.kit import Box
 from backstay_parts.pdf import open_pdf
+from backstay_parts.words import Box as Frame
 
 DPI = 110
 
@@ -18,13 +19,18 @@ def page_picture(content: bytes, page: int) -> bytes:
     return buffer.getvalue()
 
 
-def clause_boxes(content: bytes, page: int, rows: Sequence[dict[str, Any]]) -> tuple[float, float, list[Box]]:
-    """Return the page's size and a box around each clause that is found on it."""
+def clause_boxes(
+    content: bytes, page: int, rows: Sequence[dict[str, Any]], recognised: Sequence[Sequence[Any]] = ()
+) -> tuple[float, float, list[Box]]:
+    """Return the page's size and a box around each clause that is found on it; a scan has its recognised words."""
     with open_pdf(content) as pdf:
         if page > pdf.page_count:
             return 595.0, 842.0, []
         found = pdf.page(page)
     words = [(_plain(word.text), word.box) for word in found.words]
+    if recognised:
+        words = [(_plain(text), Frame(*box)) for text, *box in recognised]
+    words = [one for one in words if one[0]]
     boxes = []
     for row in rows:
         box = _around(words, [_plain(word) for word in row["original_text"].split()])
