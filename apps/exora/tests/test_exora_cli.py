@@ -1,15 +1,19 @@
 """The command line, from an empty practice to an export."""
 
+import io
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import pytest
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
 
 from backstay_exora.demo.letters import Letter, draw_letter
 from backstay_exora.demo.people import Person, draw_practice
@@ -76,6 +80,35 @@ def test_a_letter_goes_from_upload_to_export(tell: Tell, tmp_path: Path) -> None
     assert withdrawn["patient_medications"] == len(letter.truth.medications)
     assert tell("facts", patient) == []
     assert [found["broken"] for found in tell("doctor")["findings"]] == [0] * 12
+
+
+def test_an_unsure_reading_is_corrected(tell: Tell, tmp_path: Path) -> None:
+    """EXO-029, EXO-030"""
+    person = draw_practice(77)[0]
+    tell("practices", "add", os.environ["EXORA_PRACTICE"], "A practice")
+    patient = _patient(tell, person)
+    letter = draw_letter(person, 823, kind="review")
+    unclear = replace(
+        letter, content=_printed([*letter.lines, "", "Metolazone 2.5 mg daily, or so he says."])
+    )
+    sent = _upload(tell, tmp_path, unclear, patient)
+    (review,) = tell("reviews")
+
+    reading = ("--name", "metolazone", "--dose", "5 mg")
+    tell("decide", review["id"], "approve", "--reason", "rang him", "--by", "rita", *reading)
+
+    facts = [fact for fact in tell("document", sent["id"])["facts"] if fact["name"] == "metolazone"]
+    assert [(fact["dose"], fact["confidence"]) for fact in facts] == [("5 mg", 1.0)]
+    assert tell("reviews") == []
+
+
+def _printed(lines: Sequence[str]) -> bytes:
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, pagesize=A4, invariant=1)
+    for row, line in enumerate(lines):
+        canvas.drawString(50, 800 - row * 17, line[:100])
+    canvas.save()
+    return buffer.getvalue()
 
 
 def test_a_held_letter_is_decided_and_undone(tell: Tell, tmp_path: Path) -> None:

@@ -288,3 +288,16 @@ async def test_strangers_see_nothing_and_lists_no_clinical_words(
         assert [word for word in clinical if word.lower() in page.text.lower()] == [], place
     for place in ("jobs", "doctor"):
         assert practice.people[0].family_name not in lists[place].text, place
+
+
+async def test_an_admin_lists_the_jobs_about_a_patient(practice: Practice, api: httpx.AsyncClient) -> None:
+    """EXO-026"""
+    sent, _ = await practice.send_clean(seed=406)
+    await practice.status(sent)
+
+    hers = await api.get(f"/jobs?patient={practice.patients[0]}")
+    others = await api.get(f"/jobs?patient={practice.patients[1]}")
+
+    assert hers.text.count("shell_file_processing") == 1
+    assert "ai_processing" in hers.text
+    assert "ai_processing" not in others.text

@@ -1,19 +1,18 @@
 """The command `backstay-exora`."""
 
 import asyncio
-import json
 import sys
-from collections.abc import Coroutine
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 from uuid import UUID
 
 import asyncpg
 import typer
 
 from backstay.errors import StoreError
+from backstay_exora.cli_support import act, fail, query, run, say
 from backstay_exora.settings import BadSetting
 
 # The application reads its settings when it is imported, so commands import what they need when they run.
@@ -86,7 +85,7 @@ def migrate(as_json: Json = False) -> None:
     """Bring the database to this release."""
     from backstay_exora.jobs import app
 
-    _say(as_json, {"applied": [str(step) for step in _act(app.migrate())]})
+    say(as_json, {"applied": [str(step) for step in act(app.migrate())]})
 
 
 @cli.command()
@@ -122,7 +121,7 @@ def add_practice(practice: str, name: str, plan: Plan = Plan.STANDARD, as_json: 
     """Add a practice."""
     from backstay_exora.store.patients import add_practice as add
 
-    _run(as_json, lambda connection: add(connection, practice, name, plan=plan.value), {"practice": practice})
+    run(as_json, lambda connection: add(connection, practice, name, plan=plan.value), {"practice": practice})
 
 
 @patients.command("add")
@@ -140,7 +139,7 @@ def add_patient(
     """Add a patient and print the id."""
     from backstay_exora.store.patients import add_patient as add
 
-    made = _query(
+    made = query(
         lambda connection: add(
             connection,
             practice,
@@ -153,7 +152,7 @@ def add_patient(
             ihi=ihi or None,
         )
     )
-    _say(as_json, {"patient": made})
+    say(as_json, {"patient": made})
 
 
 @patients.command("list")
@@ -161,7 +160,7 @@ def list_all_patients(practice: Practice, as_json: Json = False) -> None:
     """List a practice's patients."""
     from backstay_exora.store.patients import list_patients
 
-    _say(as_json, _query(lambda connection: list_patients(connection, practice)))
+    say(as_json, query(lambda connection: list_patients(connection, practice)))
 
 
 @users.command("add")
@@ -176,7 +175,7 @@ def add_user(
     password = password or typer.prompt("Password", hide_input=True, confirmation_prompt=True)
     from backstay_exora.store.access import add_staff
 
-    _run(
+    run(
         as_json,
         lambda connection: add_staff(connection, practice, name, password, role=role.value),
         {"user": name},
@@ -188,7 +187,7 @@ def keys(name: str, practice: Practice, role: Role = Role.RECEPTION, as_json: Js
     """Make a key for a program; it is shown once."""
     from backstay_exora.store.access import add_key
 
-    _say(as_json, {"key": _query(lambda connection: add_key(connection, practice, name, role=role.value))})
+    say(as_json, {"key": query(lambda connection: add_key(connection, practice, name, role=role.value))})
 
 
 @cli.command()
@@ -207,15 +206,15 @@ def upload(
 
     content = file.read_bytes()
 
-    async def act() -> dict[str, Any]:
+    async def uploaded() -> dict[str, Any]:
         done = await send(practice, patient, file.name, content, by=by)
         status = await _settled(practice, done.id) if wait else await status_of(practice, done.id)
         return {"id": str(done.id), "is_new": done.is_new, "status": status}
 
     try:
-        _say(as_json, _act(act()))
+        say(as_json, act(uploaded()))
     except ExoraError as error:
-        _fail(as_json, error.code, str(error))
+        fail(as_json, error.code, str(error))
 
 
 @cli.command()
@@ -223,10 +222,8 @@ def document(document_id: UUID, practice: Practice, as_json: Json = False) -> No
     """Everything about a document."""
     from backstay_exora.overview import document_overview
 
-    found = _act(document_overview(practice, document_id))
-    _say(as_json, found) if found else _fail(
-        as_json, "NOT_FOUND", "there is no such document in this practice"
-    )
+    found = act(document_overview(practice, document_id))
+    say(as_json, found) if found else fail(as_json, "NOT_FOUND", "there is no such document in this practice")
 
 
 @cli.command()
@@ -234,8 +231,8 @@ def facts(patient_id: UUID, practice: Practice, as_json: Json = False) -> None:
     """A patient's facts with their sources."""
     from backstay_exora.overview import patient_facts
 
-    found = _act(patient_facts(practice, patient_id))
-    _fail(as_json, "NOT_FOUND", "there is no such patient in this practice") if found is None else _say(
+    found = act(patient_facts(practice, patient_id))
+    fail(as_json, "NOT_FOUND", "there is no such patient in this practice") if found is None else say(
         as_json, found
     )
 
@@ -245,7 +242,7 @@ def reviews(practice: Practice, as_json: Json = False) -> None:
     """What waits for a person."""
     from backstay_exora.review import open_reviews
 
-    _say(as_json, _act(open_reviews(practice)))
+    say(as_json, act(open_reviews(practice)))
 
 
 @cli.command()
@@ -255,18 +252,24 @@ def decide(
     practice: Practice,
     reason: Annotated[str, typer.Option(help="Mandatory.")],
     patient: Annotated[UUID | None, typer.Option(help="The other patient, to move.")] = None,
+    name: Annotated[str, typer.Option(help="What an unsure reading says, as the picture has it.")] = "",
+    dose: Annotated[str, typer.Option(help="The dose, as the picture has it.")] = "",
     by: By = "command line",
     as_json: Json = False,
 ) -> None:
-    """Decide about a held document."""
-    from backstay_exora.review import ReviewRefused
+    """Decide about a held document or an unsure reading."""
+    from backstay_exora.review import Correction, ReviewRefused
     from backstay_exora.review import decide as record
 
+    correction = Correction(name, dose) if name or dose else None
+    given = record(
+        practice, review_id, decision, by=by, reason=reason, patient_id=patient, correction=correction
+    )
     try:
-        done = _act(record(practice, review_id, decision, by=by, reason=reason, patient_id=patient))
+        done = act(given)
     except ReviewRefused as error:
-        _fail(as_json, "REFUSED", str(error))
-    _say(as_json, {"document": done})
+        fail(as_json, "REFUSED", str(error))
+    say(as_json, {"document": done})
 
 
 @cli.command()
@@ -282,10 +285,10 @@ def undo(
     from backstay_exora.review import undo as take_back
 
     try:
-        _act(take_back(practice, review_id, by=by, reason=reason))
+        act(take_back(practice, review_id, by=by, reason=reason))
     except ReviewRefused as error:
-        _fail(as_json, "REFUSED", str(error))
-    _say(as_json, {"review": review_id, "status": "open"})
+        fail(as_json, "REFUSED", str(error))
+    say(as_json, {"review": review_id, "status": "open"})
 
 
 @cli.command()
@@ -301,10 +304,10 @@ def retract(
     from backstay_exora.retraction import retract as withdraw
 
     try:
-        done = _act(withdraw(practice, document_id, by=by, reason=reason))
+        done = act(withdraw(practice, document_id, by=by, reason=reason))
     except RetractionRefused as error:
-        _fail(as_json, "REFUSED", str(error))
-    _say(as_json, {"withdrawn": done})
+        fail(as_json, "REFUSED", str(error))
+    say(as_json, {"withdrawn": done})
 
 
 @cli.command()
@@ -312,10 +315,10 @@ def export(patient_id: UUID, practice: Practice, by: By = "command line", as_jso
     """Print a patient's record as a FHIR bundle, which is JSON."""
     from backstay_exora.export import export_patient
 
-    found = _act(export_patient(practice, patient_id, by=by, now=datetime.now(UTC)))
+    found = act(export_patient(practice, patient_id, by=by, now=datetime.now(UTC)))
     if found is None:
-        _fail(True, "NOT_FOUND", "there is no such patient in this practice")
-    _say(True, found)
+        fail(True, "NOT_FOUND", "there is no such patient in this practice")
+    say(True, found)
 
 
 @cli.command()
@@ -323,13 +326,13 @@ def doctor(as_json: Json = False) -> None:
     """Name each finding of the audit as held or broken, and run the four verification queries."""
     from backstay_exora.doctor import examine, verification
 
-    async def act() -> tuple[list[Any], dict[str, Any]]:
+    async def asked() -> tuple[list[Any], dict[str, Any]]:
         return await examine(), await verification()
 
-    found, reports = _act(act())
+    found, reports = act(asked())
     if as_json:
         told = [{"number": item.number, "rule": item.rule, "broken": item.broken} for item in found]
-        _say(True, {"findings": told, "verification": reports})
+        say(True, {"findings": told, "verification": reports})
     else:
         for item in found:
             typer.echo(
@@ -338,34 +341,6 @@ def doctor(as_json: Json = False) -> None:
         for name, rows in reports.items():
             typer.echo(f"{name}: {len(rows)} rows")
     raise typer.Exit(0 if all(item.is_held for item in found) else 1)
-
-
-def _act(work: Coroutine[Any, Any, Any]) -> Any:
-    async def whole() -> Any:
-        from backstay_exora.app import app
-
-        try:
-            return await work
-        finally:
-            await app.close()
-
-    return asyncio.run(whole())
-
-
-def _query(work: Any) -> Any:
-    from backstay_exora.app import settings
-    from backstay_exora.store.connections import connect
-
-    async def act() -> Any:
-        async with connect(settings.database_url) as connection:
-            return await work(connection)
-
-    return asyncio.run(act())
-
-
-def _run(as_json: bool, work: Any, told: dict[str, Any]) -> None:
-    _query(work)
-    _say(as_json, told)
 
 
 async def _settled(practice: str, document_id: UUID, *, seconds: float = 600.0) -> str:
@@ -379,22 +354,3 @@ async def _settled(practice: str, document_id: UUID, *, seconds: float = 600.0) 
             return str(status)
         await asyncio.sleep(0.5)
     return "still running"
-
-
-def _say(as_json: bool, told: Any) -> None:
-    if as_json:
-        typer.echo(json.dumps(told, default=str, ensure_ascii=False, indent=2))
-    elif isinstance(told, list):
-        for row in told:
-            typer.echo("  ".join(f"{name}={value}" for name, value in row.items()))
-    else:
-        for name, value in told.items():
-            typer.echo(f"{name}: {value}")
-
-
-def _fail(as_json: bool, code: str, message: str) -> NoReturn:
-    if as_json:
-        typer.echo(json.dumps({"error": {"code": code, "message": message}}))
-    else:
-        typer.echo(f"{code}: {message}", err=True)
-    raise typer.Exit(1)

@@ -248,15 +248,19 @@ _OF_PRACTICE = (
 )
 
 
-async def jobs_of(connection: Connection, practice: str) -> list[dict[str, Any]]:
-    """The newest jobs that a practice may see, without what they are about."""
+async def jobs_of(
+    connection: Connection, practice: str, *, patient: UUID | None = None
+) -> list[dict[str, Any]]:
+    """The newest jobs that a practice may see, all or those about a patient, without what they say."""
     rows = await connection.fetch(
         "SELECT q.id, q.job_type, q.job_lane, q.status, q.priority, q.retry_count, q.created_at, q.worker_id,"
         f" q.error_details ->> 'code' AS code {_OF_PRACTICE}"
         # What runs every minute and went well would push everything else off the page.
         " AND (q.job_type, q.status) <> ('system_maintenance', 'completed')"
+        " AND ($2::uuid IS NULL OR q.patient_id = $2)"
         " ORDER BY q.created_at DESC LIMIT 100",
         practice,
+        patient,
     )
     return [dict(row) for row in rows]
 

@@ -19,11 +19,12 @@ def add_job_pages(web: APIRouter, pages: Pages, auth: Authentication) -> None:
     admin = Annotated[Actor, Depends(auth.require("jobs.read"))]
 
     @web.get("/jobs")
-    async def listed(request: Request, actor: admin) -> Response:
+    async def listed(request: Request, actor: admin, patient: UUID | None = None) -> Response:
         async with connect(settings.database_url) as connection:
-            rows = await jobs_of(connection, actor.tenant)
-            dead = await dead_letters_of(connection, actor.tenant)
-        return pages.render(request, "jobs.html", title="Jobs", rows=rows, dead=dead)
+            rows = await jobs_of(connection, actor.tenant, patient=patient)
+            dead = [] if patient else await dead_letters_of(connection, actor.tenant)
+        title = "Jobs about a patient" if patient else "Jobs"
+        return pages.render(request, "jobs.html", title=title, rows=rows, dead=dead, is_all=patient is None)
 
     @web.post("/jobs/{job_id}/retry")
     async def retry(request: Request, actor: admin, job_id: UUID) -> Response:
