@@ -40,6 +40,7 @@ def _letters(name: str) -> list[dict[str, Any]]:
 
 
 LETTERS, FURTHER = _letters("scanned.toml"), _letters("further.toml")
+HELD_OUT = _letters("held_out.toml")
 
 
 @dataclass(frozen=True)

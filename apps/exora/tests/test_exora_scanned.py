@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from exora_words import document_of
-from printed import FURTHER, LETTERS, Reading, read, read_unscanned
+from printed import FURTHER, HELD_OUT, LETTERS, Reading, read, read_unscanned
 
 from backstay_exora.domain.clinical import accept
 from backstay_exora.domain.identity import Agreement
@@ -74,6 +74,16 @@ def test_a_letter_in_a_layout_of_its_own_is_read(letter: dict[str, Any]) -> None
     shares, missed = _shares([reading])
     assert set(shares.values()) == {1.0}, (shares, missed)
     _assert_nothing_wrong(reading)
+
+
+def test_of_letters_that_nobody_built_the_reader_with_nothing_wrong_is_stored() -> None:
+    """EXO-028, EXO-030: acceptance.md has what the first reading found."""
+    readings = [read_unscanned(letter) for letter in HELD_OUT]
+
+    shares, missed = _shares(readings)
+    assert (shares["identifiers"], shares["medications"]) == (1.0, 1.0), missed
+    for reading in readings:
+        _assert_nothing_wrong(reading)
 
 
 @pytest.mark.prove

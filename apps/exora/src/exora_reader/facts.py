@@ -18,7 +18,7 @@ _FORM = (
 )
 _SALT = r"(?:(?:sodium|potassium|calcium|magnesium|ferrous|lithium|zinc)\s+)?"
 _DOSED = re.compile(
-    rf"(?P<name>{_SALT}[A-Za-z][A-Za-z\-]{{3,}}{_FORM})"
+    rf"(?P<name>{_SALT}[A-Za-z][A-Za-z\-]{{3,}}(?:/[A-Za-z][A-Za-z\-]{{3,}})*{_FORM})"
     rf"(?P<gap>(?:\s*[,(:\-–]\s*|\s+)(?:(?:tablets?|capsules?|inhaler|injection|patch|cream|at|to"
     rf"|a dose of|dose|nocte|oral)\s+){{0,2}})"
     rf"(?P<dose>{_AMOUNT})"
@@ -32,17 +32,19 @@ _CHANGED = re.compile(
 )
 _FREQUENCY = re.compile(
     r"(?i)\b(?:once|twice|three times|four times)\s+(?:a\s+day|daily|a\s+week|weekly)|\b(?:every"
-    r"|each)\s+(?:\d+\s+hours?|morning"
+    r"|each)\s+(?:(?:\d+|two|three|four|six|eight|twelve)\s+(?:hours?|days?|weeks?|months?)|morning"
     r"|night|evening|day|week|month|second day)|\b(?:daily|weekly|monthly|fortnightly|nocte|mane|midi"
     r"|bd|tds|qid|prn|stat|od)\b"
     r"|\bb\.d\.?|\bt\.d\.s\.?|\bq\.i\.d\.?|\bp\.r\.n\.?|\bin the (?:morning|evening)|\bat night|\bat bedtime"
-    r"|\bas (?:needed|required)|\bwhen required|\bq\d{1,2}h\b|\bbefore (?:bed|meals|breakfast)|\bwith meals"
+    r"|\bas (?:needed|required)|\bwhen (?:required|needed)|\bq\d{1,2}h\b|\bbefore (?:bed|meals|breakfast)|\bwith meals"
 )
 _ROUTE = re.compile(
     r"(?i)\b(?:oral(?:ly)?|by mouth|PO|IV|intravenous(?:ly)?|IM|subcut(?:aneous(?:ly)?)?|SC|inhaled"
     r"|topical(?:ly)?|sublingual|PR|eye drops?)\b"
 )
 _CONDITION = re.compile(rf"(?i)\b(?:{CONDITIONS})\b")
+_PROBLEM_HEAD = re.compile(r"(?i)\b(?:diagnos[ei]s|problems?|conditions?)\b")
+_PROBLEM = re.compile(r"(?:^|[,;])\s*(?P<name>[A-Za-z][A-Za-z'’\-]+(?: [A-Za-z'’\-]+){0,3})\s*(?=$|[,;.])")
 _ALLERGY_HEAD = re.compile(r"(?i)allerg|adverse|sensitivit|reaction|intoleran")
 _ALLERGIC = re.compile(
     r"(?i)\b(?:allerg(?:ic|y|ies)|anaphyla(?:xis|ctic(?: reaction)?)|intoleran(?:t|ce)"
@@ -113,7 +115,7 @@ def _medications(statement: Statement) -> Iterator[dict[str, Any]]:
     text = statement.text
     taken: list[tuple[int, int]] = []
     for match in _DOSED.finditer(text):
-        words = match["name"].lower().split()
+        words = re.split(r"[ /]", match["name"].lower())
         is_known = not MEDICINES.isdisjoint(words)
         if not is_known and (
             words[0] in NO_MEDICINES
@@ -160,6 +162,16 @@ def _sounds_like_medicine(statement: Statement, match: re.Match[str]) -> bool:
 
 
 def _conditions(statement: Statement) -> Iterator[dict[str, Any]]:
+    if _PROBLEM_HEAD.search(statement.head):
+        for match in _PROBLEM.finditer(statement.text):
+            # What stands in a list of problems is one, known or not.
+            if not _CONDITION.search(match["name"]):
+                yield {
+                    "name": match["name"],
+                    "quote": match["name"],
+                    "page": statement.page,
+                    **_status(statement, match.start(), match.end()),
+                }
     for match in _CONDITION.finditer(statement.text):
         yield {
             "name": match[0],

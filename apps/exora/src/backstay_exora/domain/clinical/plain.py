@@ -152,6 +152,8 @@ def _governor(lead: Sequence[_Token]) -> str | None:
         token = lead[place]
         if token.ends in {":", ";"} or _is_answer(lead, place) or token.core.endswith(("'s", "’s")):
             return ""
+        if token.ends == "," and any(other.ends == ":" for other in lead[:place]):
+            return ""  # an item of a list behind its label; what the items before it say is theirs
         if token.is_neutral:
             continue
         if token.core in _ASSERTS:
