@@ -13,12 +13,11 @@ import asyncio
 import json
 import os
 import platform
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -84,18 +83,17 @@ class Ground:
             environment["BENCH_DISPATCH"] = self.redis_url(SERVER)
         words = [sys.executable, "-m", "bench.many_workers_program"]
         started = [
-            subprocess.Popen(self.namespaces.command(at, words), env=environment) for at in range(number)
+            subprocess.Popen(self.namespaces.command(at, words), env=environment, stdin=subprocess.PIPE)
+            for at in range(number)
         ]
         try:
             yield
         finally:
+            # Nothing is left to do, and the database is about to be dropped.
             for process in started:
-                process.send_signal(signal.SIGTERM)
-            for process in started:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=60)
                 process.kill()
-                process.wait()
+            for process in started:
+                process.communicate()
 
 
 @contextmanager

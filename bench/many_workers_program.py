@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import threading
 from typing import Any
 
 from backstay import Backstay
@@ -27,8 +29,15 @@ def application(url: str, dispatch: str | None) -> tuple[Backstay, dict[str, Any
     return app, {kind: app.job(queue=queue, kind=kind)(nothing) for kind, queue in queues.items()}
 
 
+def leave_with_the_bench() -> None:
+    """End when standard input does, however the process that holds the other end has ended."""
+    sys.stdin.read()
+    os._exit(1)
+
+
 async def work() -> None:
     """Work until SIGTERM."""
+    threading.Thread(target=leave_with_the_bench, daemon=True).start()
     app, _ = application(os.environ["BENCH_URL"], os.environ.get("BENCH_DISPATCH"))
     worker = app.worker(concurrency=CONCURRENCY)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
