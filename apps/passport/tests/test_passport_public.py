@@ -120,9 +120,27 @@ def test_the_public_json_can_be_verified_here_too(site: Site) -> None:
     assert "GeneralProductInformation.batteryMass" in str(bad["checks"])
 
 
-@pytest.mark.parametrize(
-    "content", [b"{}", b"{", b"<x/>", b"<", b'{"proof": {"a": 1}}', b"%PDF-1.4 x", b"[" * 99]
+STRANGE = (
+    b"{}",
+    b"{",
+    b"[]",
+    b"[" * 99,
+    b'{"a":' * 3000 + b"1" + b"}" * 3000,
+    b'{"proof": {"a": 1}}',
+    b'{"proof": {"a": 1}, "issuer": "did:key:z\xc3\xa9", "id": 7}',
+    b'{"payload": {"passport_version_id": "x"}, "proof": 1, "receipt": 1, '
+    b'"signature": {"signature": "", "public_key": ""}}',
+    b'{"passportVersion": {"a": 1}}',
+    b"<x/>",
+    b"<",
+    b"<x>" * 5000 + b"</x>" * 5000,
+    "<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>".encode("utf-16-le"),
+    b"<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>",
+    b"%PDF-1.4 x",
 )
+
+
+@pytest.mark.parametrize("content", STRANGE, ids=range(len(STRANGE)))
 def test_files_that_are_no_exports_get_an_answer(site: Site, content: bytes) -> None:
     """BPC-033: what is nothing of ours is said to be so."""
     answer = site.api("POST", "/verify/file", files={"file": ("f", content)})

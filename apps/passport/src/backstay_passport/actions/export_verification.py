@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pypdfium2 import PdfiumError  # type: ignore[import-untyped]  # it has no types
 from sqlalchemy import RowMapping
 
 from backstay_parts.pdf import BadPdf, open_pdf
@@ -16,7 +17,7 @@ from backstay_passport.domain.canonical import encode, parse
 from backstay_passport.domain.credential_proof import credential_checks
 from backstay_passport.domain.errors import InvalidInput
 from backstay_passport.domain.tiers import AUDIENCES, audience
-from backstay_passport.domain.verify import Artifacts, Check, verify
+from backstay_passport.domain.verify import Artifacts, Check, holds, verify
 from backstay_passport.export.comparison import first_difference, flat_json, flat_xml
 from backstay_passport.export.linked_data import linked_data
 from backstay_passport.export.page import passport_pdf
@@ -73,7 +74,7 @@ def verify_pdf(services: Services, content: bytes) -> tuple[str | None, list[Che
     try:
         with open_pdf(content) as pdf:
             text = "\n".join(pdf.page(number).text for number in range(1, min(pdf.page_count, 60) + 1))
-    except BadPdf as error:
+    except (BadPdf, PdfiumError) as error:
         raise InvalidInput(f"this PDF cannot be read: {error}") from None
     named = re.search(rf"Version\s+({_UUID.pattern})", text)
     held = _held(services, named[1] if named else "")
@@ -120,6 +121,8 @@ def _verify_public(services: Services, found: Any) -> tuple[str | None, list[Che
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"this JSON lacks a part of a passport: {error!r}") from None
     checks = verify(given)
+    if not holds(checks):
+        return None, checks
     return _signed_here(services, found["receipt"], given.public_key, checks)
 
 

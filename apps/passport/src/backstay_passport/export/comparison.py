@@ -19,11 +19,11 @@ def flat_json(content: bytes) -> dict[str, str]:
     """Return the values of a JSON-LD document by their paths."""
     try:
         value = json.loads(content, parse_float=Decimal)
+        if not isinstance(value, dict):
+            raise InvalidInput("this is not a JSON object")
+        return dict(_json_values({name: part for name, part in value.items() if name not in UNBOUND}, ""))
     except (ValueError, RecursionError):
-        raise InvalidInput("this is not JSON") from None
-    if not isinstance(value, dict):
-        raise InvalidInput("this is not a JSON object")
-    return dict(_json_values({name: part for name, part in value.items() if name not in UNBOUND}, ""))
+        raise InvalidInput("this is not JSON that can be read") from None
 
 
 def _json_values(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -39,13 +39,14 @@ def _json_values(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def flat_xml(content: bytes) -> dict[str, str]:
     """Return the texts and attributes of an XML document by their paths."""
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
-        raise InvalidInput("a document type declaration is not read")
     try:
-        root = etree.fromstring(content)  # noqa: S314 - there are no entities without a document type
+        text = content.decode("utf-8-sig")
+        if "<!DOCTYPE" in text or "<!ENTITY" in text:
+            raise InvalidInput("a document type declaration is not read")
+        root = etree.fromstring(text)  # noqa: S314 - there are no entities without a document type
+        return dict(_xml_values(root, _local(root.tag)))
     except (etree.ParseError, RecursionError, ValueError):
-        raise InvalidInput("this is not XML") from None
-    return dict(_xml_values(root, _local(root.tag)))
+        raise InvalidInput("this is not XML that can be read") from None
 
 
 def _xml_values(element: etree.Element, path: str) -> Iterator[tuple[str, str]]:

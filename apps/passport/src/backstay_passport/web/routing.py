@@ -12,4 +12,4 @@ PREFIX = "/api/v1"
 ANSWERS = problem_responses(401, 403, 404, 409, 422)
 
 Limit = Annotated[int, Query(ge=1, le=500)]
-Offset = Annotated[int, Query(ge=0)]
+Offset = Annotated[int, Query(ge=0, le=1_000_000_000)]
