@@ -24,7 +24,7 @@ from watchpoint_rows import (
     watchpoint,
 )
 
-from backstay_parts.faults import FaultProxy, access_denied
+from backstay_parts.faults import Answer, FaultProxy, access_denied
 from backstay_parts.servers import MotoServer
 from backstay_watchpoint.jobs import Jobs
 from backstay_watchpoint.outside.clients import s3_client
@@ -405,6 +405,29 @@ async def test_a_partial_failure_keeps_the_run(
         pages = [request for request in proxy.log if "list-type" in request.query]
         assert len(pages) >= 3
     assert "Contents" not in s3(connected).list_objects_v2(Bucket="watchpoint-forecasts")
+
+
+async def test_an_object_that_the_store_keeps_keeps_the_run(
+    connected: Jobs, connected_work: Work, cloud: MotoServer, now: datetime
+) -> None:
+    """WPT-050, WPT-055: the request succeeds and names a key that could not be deleted; the next day tries again."""
+    platform = connected.platform
+    run = await forecast_run(platform.database, "nowcast", now - timedelta(days=8), status="complete")
+    path = (await one(platform.database, tables.forecast_runs))["storage_path"]
+    put_many(connected, path, 3)
+    error = f"<Error><Key>{path}00001</Key><Code>InternalError</Code><Message>later</Message></Error>"
+    body = f'<DeleteResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{error}</DeleteResult>'.encode()
+    with FaultProxy.before(cloud.url) as proxy:
+        client = s3_client(proxy.url, region="us-east-1", access_key="a", secret_key="b", attempts=1)
+        kept = Answer(200, body, (("Content-Type", "application/xml"),))
+        proxy.rule = lambda method, target: kept if method == "POST" else None
+
+        assert await enforce_retention(connected_work, S3Objects(client), "watchpoint-forecasts") == 0
+
+    assert (await one(platform.database, tables.forecast_runs, id=run))["status"] == "complete"
+    assert "1 of 3 objects could not be deleted" in connected_work.warnings[0]
+    later = again(connected_work, days=1)
+    assert await enforce_retention(later, platform.objects, "watchpoint-forecasts") == 1
 
 
 async def test_more_than_a_thousand_keys_at_once_are_refused(connected: Jobs) -> None:
