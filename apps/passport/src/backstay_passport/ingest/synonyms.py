@@ -117,7 +117,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 _STAGES: tuple[tuple[str, str], ...] = (
     (r"raw material|pre-?processing|rohstoff", "RawMaterialExtraction"),
     (r"distribut|transport|verteilung|vertrieb", "Distribution"),
-    (r"end of life|recycling|entsorgung|lebensende", "Recycling"),
+    (r"end.of.life|recycling|entsorgung|lebensende", "Recycling"),
     (r"main product|production|manufactur|produktion|herstellung", "MainProduction"),
 )
 _RISKS: tuple[tuple[str, str], ...] = (
