@@ -16,8 +16,9 @@ from backstay_passport.ingest.reading import read_document
 
 HERE = Path(__file__).parent
 LEAST = 0.95
-# Six more were written when the reader was mended: 30 of their 40 values were read then, and none falsely.
-LEAST_LATER = 0.75
+# Six more were written when the reader was mended: 30 of their 40 values were read then, and none falsely. What was
+# missed, a column for each stage and a hyphen, is read since.
+LEAST_LATER = 0.95
 
 
 def truths(folder: str) -> dict[str, Any]:

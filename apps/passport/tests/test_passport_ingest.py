@@ -305,3 +305,11 @@ def test_what_stands_below_a_table_says_nothing_of_its_last_row() -> None:
 def _row(*texts: str) -> Row:
     cells = tuple(Cell(text, 100.0 * place, 100.0 * place + 50) for place, text in enumerate(texts))
     return Row(1, 0, 10, cells)
+
+
+def test_a_footprint_with_a_column_for_each_stage_is_read_stage_by_stage() -> None:
+    """BPC-044: in the unit of each column; a column that is no stage is kept as it is."""
+    rows = "SKU,Declared unit,Raw materials (g CO2e/kWh),Production (kg CO2e/kWh),Checked by\nA,1 kWh,44100,16.2,TÜV\n"
+    read = read_document(rows.encode())
+    found = {fact.fact_key: fact.payload["kg_co2e"] for fact in read_facts(read.kind, read.content)}
+    assert found == {"pcf:A:RawMaterialExtraction": "44.1", "pcf:A:MainProduction": "16.2"}

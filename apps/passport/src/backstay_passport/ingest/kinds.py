@@ -7,6 +7,9 @@ from typing import Any
 
 from backstay_passport.domain.facts import DocumentKind, bom, due_diligence, pcf
 from backstay_passport.domain.types import Record, Text
+from backstay_passport.ingest.labels import without_unit
+from backstay_passport.ingest.synonyms import known_value
+from backstay_passport.ingest.values import cell_value
 
 # A list of materials has a row for each of them, and calls the material's name its material.
 _MATERIAL_ROW = Record(
@@ -74,7 +77,27 @@ KINDS = (
 
 def content_of(kind: KindSchema, entries: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what a document says, of its entries."""
-    return {kind.list_name: _gathered(kind, entries) if kind.below else entries}
+    if kind.below:
+        return {kind.list_name: _gathered(kind, entries)}
+    if kind.kind == DocumentKind.PCF:
+        return {kind.list_name: [one for entry in entries for one in _by_stage(entry)]}
+    return {kind.list_name: entries}
+
+
+def _by_stage(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return an entry for each stage of a row that has a column for each of them."""
+    stages = {name: stage for name in entry if (stage := known_value("stage", name)) != name}
+    if "kg_co2e" in entry or len(stages) < 2 or len(set(stages.values())) < len(stages):
+        return [entry]
+    shared = {name: value for name, value in entry.items() if name not in stages}
+    return [
+        {**shared, "stage": stage, "kg_co2e": _footprint(name, entry[name])} for name, stage in stages.items()
+    ]
+
+
+def _footprint(heading: str, text: Any) -> Any:
+    kind = pcf.DECLARATION.fields["kg_co2e"]
+    return cell_value(str(text), kind, without_unit(heading)[1], field="kg_co2e")
 
 
 def _gathered(kind: KindSchema, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

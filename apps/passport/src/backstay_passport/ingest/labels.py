@@ -28,7 +28,7 @@ class Label:
 
 def read_label(text: str, schema: Record) -> Label | None:
     """Return the field that a label means, or None if it means none or several alike."""
-    words, unit = _without_unit(written_out(text))
+    words, unit = without_unit(written_out(text))
     segments = [part for part in re.split(r"\s*[/›>.]\s*", words) if part]
     if not segments:
         return None
@@ -36,7 +36,8 @@ def read_label(text: str, schema: Record) -> Label | None:
     return None if found is None else Label(found[0], found[1], unit)
 
 
-def _without_unit(text: str) -> tuple[str, str]:
+def without_unit(text: str) -> tuple[str, str]:
+    """Return a label and the unit that stands behind it in brackets."""
     found = re.search(r"\s*[(\[]([^()\[\]]*[^()\[\]\d][^()\[\]]*)[)\]]\s*:?\s*$", text)
     if found is None:
         return text.strip().rstrip(":").strip(), ""
