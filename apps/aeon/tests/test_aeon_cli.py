@@ -10,8 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openpyxl
 from aeon_fleet import Fleet
+
+from backstay_aeon.domain.imports.columns import read_dataset
+from backstay_aeon.store import imports as store
+from backstay_aeon.web.server import web_app
 
 TABLE = "number,name,since\n1,Ada,2020-01-01\n2,Ben,2020-31-31\n3,Cem,2021-05-06\n4,Dag,2021-05-07\n"
 
@@ -90,6 +95,40 @@ async def test_jobs_reports_promises_and_scaling_are_told(fleet: Fleet) -> None:
         return code == 0
 
     await fleet.until(all_hold)
+
+
+async def test_a_mapping_is_given_and_a_key_is_revoked_by_commands(fleet: Fleet, tmp_path: Path) -> None:
+    """AEO-025, AEO-008: columns by --mapping, and a key that opens nothing any more."""
+    table, team = tmp_path / "people.csv", str(fleet.team)
+    table.write_text("Reference;Who\nR1;Ada\nR2;Ben\n")
+    await fleet.start("data-import")
+    columns = [{"name": "number"}, {"name": "name"}]
+    async with fleet.database.connection() as connection:
+        await store.save_dataset(
+            connection, fleet.team, read_dataset("people", {"key": "number", "columns": columns})
+        )
+    mapping = json.dumps({"Reference": "number", "Who": "name"})
+    await told(fleet, "import", str(table), "--dataset", "people", "--team", team, "--mapping", mapping)
+    await fleet.until_ended(1)
+    rows = await told(fleet, "rows", "people", "--team", team)
+    assert [row["data"]["name"] for row in rows] == ["Ada", "Ben"]
+
+    key = (await told(fleet, "keys", "create", "--team", team))["key"]
+    transport = httpx.ASGITransport(web_app(fleet.services))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        client.headers["Authorization"] = f"Bearer {key}"
+        assert (await client.get("/api/jobs")).status_code == 200
+        prefix = (await told(fleet, "keys", "list", "--team", team))[0]["prefix"]
+        await told(fleet, "keys", "revoke", prefix)
+        assert (await client.get("/api/jobs")).status_code == 401
+    assert (await told(fleet, "keys", "list", "--team", team))[0]["revoked_at"]
+
+
+async def test_a_worker_that_is_switched_off_does_not_start(fleet: Fleet) -> None:
+    """AEO-012: WORKER_ENABLED=false ends at once and in order."""
+    fleet.environment["WORKER_ENABLED"] = "false"
+    code, output, _ = await asyncio.to_thread(command, fleet, "worker")
+    assert (code, "WORKER_ENABLED=false" in output) == (0, True)
 
 
 async def test_what_is_wrong_is_said_in_one_line(fleet: Fleet) -> None:
