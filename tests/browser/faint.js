@@ -16,16 +16,28 @@
     return [255, 255, 255];
   }
 
+  // Text of a drawing has a fill instead of a colour, and stands on the box that is drawn before it.
+  const inDrawing = (element) => element.tagName === "text";
+
+  function drawnGround(element) {
+    const box = [...element.parentElement.children].find((each) => each.matches("rect.node"));
+    return box ? numbers(getComputedStyle(box).fill) : ground(element.closest("svg"));
+  }
+
   function contrast(element) {
-    const [bright, dark] = [luminance(numbers(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a);
+    const style = getComputedStyle(element);
+    const [ink, paper] = inDrawing(element) ? [numbers(style.fill), drawnGround(element)] : [numbers(style.color), ground(element)];
+    const [bright, dark] = [luminance(ink), luminance(paper)].sort((a, b) => b - a);
     return (bright + 0.05) / (dark + 0.05);
   }
+
+  const isShown = (element) => (inDrawing(element) ? element.getClientRects().length : element.offsetParent);
 
   const ownText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
 
   return [...document.querySelectorAll("main *, nav *")]
-    .filter((each) => each.offsetParent && ownText(each) && !each.closest(".disabled, [disabled], option, svg, .unseen"))
+    .filter((each) => isShown(each) && ownText(each) && !each.closest(".disabled, [disabled], option, title, .unseen"))
     .filter((each) => contrast(each) < NEEDED)
-    .map((each) => `${each.tagName} ${each.className}: ${each.textContent.trim().slice(0, 40)} ${contrast(each).toFixed(2)}`)
+    .map((each) => `${each.tagName} ${each.getAttribute("class") || ""}: ${each.textContent.trim().slice(0, 40)} ${contrast(each).toFixed(2)}`)
     .slice(0, 5);
 })();

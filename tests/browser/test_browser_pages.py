@@ -11,11 +11,14 @@ from kit_hostile import HOSTILE
 
 from backstay import JobOptions
 from backstay.kit import path_of
+from backstay.records import JobFilter
+from backstay_parts.browser import open_chromium
 
 PAGES = (
     "/", "/jobs", "/failures", "/dead-letters", "/flows", "/schedules", "/schedules/nightly", "/queues",
     "/queues/mail", "/workers", "/operations", "/tenants", "/audit", "/alerts", "/system", "/jobs/new",
 )  # fmt: skip
+QUESTIONS = ("unlabelled", "faint", "headings", "structure")
 
 
 def script(name: str) -> str:
@@ -30,7 +33,20 @@ async def every_page(shop: Shop) -> list[str]:
         "spring", [{"name": "tell", "kind": "send_mail", "args": {"to": "all"}}]
     )
     worker = (await shop.app.workers.all())[0].id
-    return [*PAGES, f"/jobs/{job}", f"/jobs/{job}/edit", f"/flows/{flow.id}", path_of("workers", worker)]
+    operation = await shop.app.operations.start(
+        "jobs.cancel", JobFilter(tag="nobody"), reason="a look at it", by="grace"
+    )
+    key = await shop.app.api_keys.create("web shop")
+    return [
+        *PAGES,
+        f"/jobs/{job}",
+        f"/jobs/{job}/edit",
+        f"/flows/{flow.id}",
+        path_of("workers", worker),
+        path_of("operations", operation.id),
+        path_of("limits", "queue mail"),
+        path_of("keys", key.key.prefix),
+    ]
 
 
 async def test_every_page_works_without_a_script(shop: Shop) -> None:
@@ -51,6 +67,22 @@ async def test_every_page_works_without_a_script(shop: Shop) -> None:
     assert "Ignored" in told
 
 
+PLANTED = """<html><body><div>outside</div><header></header><footer></footer><main><h1>One</h1><h3>Three</h3>
+<p id="twice"></p><p id="twice"></p><input aria-describedby="nothing"><a href="#"></a>
+<p style="color:#ddd">faint</p><svg><g><text y="10" fill="#ddd">faint</text></g></svg>
+</main></body></html>"""
+
+
+async def test_the_questions_about_pages_find_what_is_wrong(chromium: str, tmp_path: Path) -> None:
+    async with open_chromium(screenshots=tmp_path) as visit:
+        await visit.page.set_content(PLANTED)
+        found = {name: await visit.page.evaluate(script(name)) for name in QUESTIONS}
+
+    assert {name: len(found[name]) for name in QUESTIONS} == {
+        "unlabelled": 2, "faint": 2, "headings": 1, "structure": 5,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("width", "scheme", "expected"),
     [
@@ -69,7 +101,7 @@ async def test_every_page_fits_and_has_labels_headings_and_contrast(
         for path in pages:
             await visit.page.goto(shop.address + path)
             assert await visit.page.evaluate("document.documentElement.scrollWidth") == width, path
-            for question in ("unlabelled", "faint", "headings"):
+            for question in QUESTIONS:
                 assert await visit.page.evaluate(script(question)) == [], (path, question)
         ground = await visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
 
@@ -115,3 +147,42 @@ async def test_hostile_texts_in_every_field_are_texts_and_violate_no_policy(shop
         listed = await visit.page.locator("#rows").text_content() or ""
 
     assert [text for text in HOSTILE[-40:] if printable(text, 200) not in listed] == []
+
+
+async def hostile_things(shop: Shop, number: int, text: str) -> tuple[str, str]:
+    """A flow, its job's label and a signal that carry a text; returns the flow and the job that has the signal.
+
+    Kinds and queues are not among them: their names are letters, digits, dots, colons and dashes.
+    """
+    name = flow_name(number, text)
+    flow = await shop.app.flows.start(
+        name, [{"name": name, "kind": "repeat", "args": {"text": text, "fails": False}}]
+    )
+    waiting = await shop.app.jobs.enqueue_by_name("send_mail", {"to": "ada"}, JobOptions(delay="2h"))
+    await shop.app.signals.send(waiting.id, "decision", {"text": text, name: text}, by=name)
+    return str(flow.id), str(waiting.id)
+
+
+def flow_name(number: int, text: str) -> str:
+    return f"{printable(text, 60)} {number}"
+
+
+async def test_hostile_names_of_flows_labels_and_signals_are_texts(shop: Shop) -> None:
+    texts = HOSTILE[-40:]
+    things = [await hostile_things(shop, number, text) for number, text in enumerate(texts)]
+    names = [flow_name(number, text) for number, text in enumerate(texts)]
+
+    async with shop.visited() as visit:
+        listed = ""
+        for path in ("/flows", f"/flows?cursor={things[-20][0]}", f"/flows?cursor={things[0][0]}", "/audit"):
+            await visit.page.goto(shop.address + path)
+            listed += await visit.page.locator("main").text_content() or ""
+            assert await visit.page.title() != "pwned", path
+        for (flow, job), name in list(zip(things, names, strict=True))[::4]:
+            await visit.page.goto(f"{shop.address}/flows/{flow}", wait_until="domcontentloaded")
+            assert name in (await visit.page.locator("h1").text_content() or "")
+            assert name in (await visit.page.locator("table").first.text_content() or "")
+            await visit.page.goto(f"{shop.address}/jobs/{job}", wait_until="domcontentloaded")
+            assert name in (await visit.page.locator("main").text_content() or "")
+
+    assert [name for name in names if name not in listed] == []

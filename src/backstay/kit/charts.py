@@ -13,6 +13,8 @@ from backstay.kit.words import number_text
 
 BOX = 100.0
 MOST_LABELS = 6
+MOST_COLUMNS = 12
+"""Up to so many columns each has a label."""
 BAR_SHARE = 0.82
 """Share of its column that a bar fills."""
 SERIES_TONES = ("accent", "info", "good", "warn", "bad", "muted")
@@ -53,6 +55,8 @@ class Chart:
     hovers: Sequence[Shape] = ()
     ticks: Sequence[str] = ()
     labels: Sequence[str] = ()
+    has_all_labels: bool = False
+    """True if each column has its label, which then stands below it."""
     legend: Sequence[tuple[str, str]] = ()
     empty: bool = False
 
@@ -101,7 +105,8 @@ def bars(
         label,
         shapes=shapes,
         ticks=_ticks(top, text),
-        labels=few([name for name, _ in points]),
+        labels=_column_labels([name for name, _ in points]),
+        has_all_labels=len(points) <= MOST_COLUMNS,
         empty=not any(value for _, value in points),
     )
 
@@ -139,7 +144,8 @@ def stacked(
         label,
         shapes=shapes,
         ticks=_ticks(top, text),
-        labels=few([column for column, _ in columns]),
+        labels=_column_labels([column for column, _ in columns]),
+        has_all_labels=len(columns) <= MOST_COLUMNS,
         legend=list(colours.items()),
         empty=not shapes,
     )
@@ -185,6 +191,10 @@ def nice_top(values: Sequence[float]) -> float:
         # Below what a power of ten can be.
         return largest
     return next((step * power for step in (1, 2, 2.5, 5) if step * power >= largest), 10 * power)
+
+
+def _column_labels(labels: Sequence[str]) -> list[str]:
+    return list(labels) if len(labels) <= MOST_COLUMNS else few(labels)
 
 
 def few(labels: Sequence[str], most: int = MOST_LABELS) -> list[str]:
