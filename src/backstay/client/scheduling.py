@@ -136,7 +136,9 @@ def _template(
             raise InvalidSchedule(name, f"{option} of its jobs must be a duration, counted from each fire")
     args = codec.encode(dict(asked.args or {}))
     _check_arguments(name, spec, args, asked.zone)
-    made = builder.build(spec, args, replace(options, delay=0) if options == JobOptions() else options)
+    made = builder.build(
+        spec, spec.kept(args), replace(options, delay=0) if options == JobOptions() else options
+    )
     kept = {field.name for field in fields(JobTemplate)}
     return JobTemplate(**{field: value for field, value in made._asdict().items() if field in kept})
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from backstay.errors import InvalidSettings, UnknownKind
 from backstay.handlers import codec
@@ -27,20 +26,18 @@ class Registry:
     ceiling: int | None = None
     fair: dict[str, Fair] = field(default_factory=dict)
     """The queues whose tenants take turns."""
-    _around: Callable[[HandlerSpec], Callable[..., Any]] | None = None
+    _changes: list[Callable[[HandlerSpec], HandlerSpec]] = field(default_factory=list)
 
-    def call_through(self, around: Callable[[HandlerSpec], Callable[..., Any]]) -> None:
-        """Have every handler, also those that come later, called through the function that `around` makes of it."""
-        self._around = around
+    def change_each(self, change: Callable[[HandlerSpec], HandlerSpec]) -> None:
+        """Have every kind changed in some way, also those that come later.
+
+        Handlers that are known already store jobs as before: what changes how jobs are stored must come first.
+        """
+        self._changes.append(change)
         for kind, spec in list(self._by_kind.items()):
-            wrapped = self._wrapped(spec)
-            self._by_kind[kind] = wrapped
-            self._by_name.update(dict.fromkeys((kind, *spec.aliases), wrapped))
-
-    def _wrapped(self, spec: HandlerSpec) -> HandlerSpec:
-        if self._around is None or spec.function is None:
-            return spec
-        return replace(spec, function=self._around(spec))
+            changed = change(spec)
+            self._by_kind[kind] = changed
+            self._by_name.update(dict.fromkeys((kind, *spec.aliases), changed))
 
     def share_fairly(self, queue: str, weights: Mapping[str, int] | None, *, fair: bool) -> None:
         """Let the tenants of a queue take turns, or no longer."""
@@ -66,7 +63,8 @@ class Registry:
             if kind in self._by_name:
                 # Raises where its handler could not take what it would be given.
                 _ = self._by_name[kind].only_argument
-        spec = self._wrapped(spec)
+        for change in self._changes:
+            spec = change(spec)
         self._by_kind[spec.kind] = spec
         self._by_name.update(dict.fromkeys((spec.kind, *spec.aliases), spec))
         return spec

@@ -232,6 +232,10 @@ class HandlerSpec:
             self._check_one(self.signature, name, given[name])
         return text
 
+    def kept(self, text: str) -> str:
+        """Checked arguments as they are stored for many jobs to come."""
+        return text
+
     def _check_one(self, signature: Signature, name: str, value: object) -> None:
         if name in signature.text_names and not isinstance(value, str):
             raise InvalidArguments(self.kind, f"Expected `str`, got `{type(value).__name__}`", field=name)

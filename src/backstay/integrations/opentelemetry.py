@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -35,7 +36,7 @@ def trace_jobs(app: Backstay, provider: TracerProvider | None = None) -> None:
     """
     tracer = trace.get_tracer("backstay", __version__, provider)
     app._builder.carry = lambda spec: _enqueued(tracer, spec)
-    app._registry.call_through(lambda spec: _around(tracer, spec))
+    app._registry.change_each(lambda spec: _traced(tracer, spec))
 
 
 def _enqueued(tracer: Tracer, spec: HandlerSpec) -> Mapping[str, str]:
@@ -51,13 +52,15 @@ def _enqueued(tracer: Tracer, spec: HandlerSpec) -> Mapping[str, str]:
     return carried
 
 
-def _around(tracer: Tracer, spec: HandlerSpec) -> Callable[..., Any]:
+def _traced(tracer: Tracer, spec: HandlerSpec) -> HandlerSpec:
+    if spec.function is None or spec.batching is not None:
+        return spec
+    return replace(spec, function=_around(tracer, spec.function, is_async=spec.is_async))
+
+
+def _around(tracer: Tracer, function: Callable[..., Any], *, is_async: bool) -> Callable[..., Any]:
     """The handler's function within the span of a run; called outside of a job, it is itself."""
-    function = spec.function
-    assert function is not None
-    if spec.batching is not None:
-        return function
-    if spec.is_async:
+    if is_async:
 
         @wraps(function)
         async def traced(*args: Any, **kwargs: Any) -> Any:
