@@ -7,6 +7,8 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from backstay_oblicore.domain.recipients import Person
 from backstay_oblicore.domain.words import Role
 from backstay_oblicore.handlers.deadline_alert import notes_for
@@ -165,3 +167,65 @@ async def test_rejected_duties_are_in_no_list(world: Any) -> None:
     assert [row["id"] for row in listed] == [row["id"] for row in home["soon"]] == [kept]
     assert paper["obligations"] == 1
     assert calendar_file(listed, public_url="").count(b"BEGIN:VEVENT") == 1
+
+
+@pytest.mark.parametrize("death", ["exhausted", "deadline"])
+async def test_a_job_that_dies_without_its_handler_is_told_and_its_document_is_closed(
+    world: Any, death: str
+) -> None:
+    """OBL-092 OBL-098"""
+    document = await world.document(extraction_status="PROCESSING")
+    handler = world.services.handlers["DOCUMENT_PROCESSING"]
+    chosen = handler.options(deadline="1h") if death == "deadline" else handler
+    job = await chosen.enqueue(document_id=document, requested_by=world.staff)
+    if death == "deadline":
+        await world.backstay.travel("2h")
+    while (state := (await job.get()).state) != "dead":
+        if state == "available":
+            await world.backstay.crash_worker(handler)
+        await world.backstay.travel("10m")
+
+    await world.run("ALERT_DEAD_LETTERS")
+    again = await world.run("ALERT_DEAD_LETTERS")
+
+    stored = await job.get()
+    assert (stored.state, stored.reason) == ("dead", death)
+    assert await world.value("SELECT extraction_status FROM oblicore.documents") == "FAILED"
+    rows = await world.rows("SELECT DISTINCT user_id, entity_id, action_url FROM oblicore.notifications")
+    assert [(row["user_id"], row["entity_id"], row["action_url"]) for row in rows] == [
+        (world.staff, stored.id, "/operations")
+    ]
+    assert again["letters"] == 0
+
+
+async def test_the_letter_of_an_annual_report_has_its_facts(world: Any) -> None:
+    """OBL-098"""
+    document = await world.document(module="MODULE_3", document_type="MCPD_REGISTRATION")
+    generator = await world.insert(
+        "generators",
+        document_id=document,
+        company_id=world.company,
+        site_id=world.site,
+        generator_identifier="G",
+        anniversary_date=DUE,
+    )
+    job = await world.services.handlers["AER_GENERATION"].enqueue(
+        document_id=document,
+        company_id=world.company,
+        reporting_period_start=date(2025, 1, 1),
+        reporting_period_end=date(2025, 12, 31),
+        requested_by=world.staff,
+    )
+    # The report's row already exists under another name, so that its last transaction fails.
+    await world.execute("ALTER TABLE oblicore.aer_documents RENAME TO aer_away")
+    try:
+        await world.backstay.drain(with_scheduled=True)
+    finally:
+        await world.execute("ALTER TABLE oblicore.aer_away RENAME TO aer_documents")
+
+    context = await world.value(
+        "SELECT error_context FROM oblicore.dead_letter_queue WHERE job_id = $1", job.id
+    )
+    assert context["document_id"] == str(document)
+    assert context["generators_processed"] == [str(generator)]
+    assert {one["field"] for one in context["validation_errors"]} == {"run_hours", "stack_tests"}

@@ -47,11 +47,12 @@ def register(services: Services) -> Any:
             )
         period = (reporting_period_start, reporting_period_end)
         work = _Work(services, ctx, document_id, company_id, requested_by)
-        try:
-            await work.run(period, output_format, include_draft_data)
-        except OblicoreError as error:
-            await work.failed(error)
-            raise
+        async with services.remembering(ctx, work.facts):
+            try:
+                await work.run(period, output_format, include_draft_data)
+            except OblicoreError as error:
+                await work.failed(error)
+                raise
         return {}
 
     return aer_generation
@@ -89,8 +90,13 @@ class _Work:
             company,
             user,
         )
-        self.report: Report | None = None
         self.done: list[str] = []
+        # What a dead letter of this job says, however it died.
+        self.facts: dict[str, Any] = {
+            "document_id": str(document),
+            "generators_processed": self.done,
+            "validation_errors": [],
+        }
 
     async def run(self, period: tuple[date, date], output_format: str, with_drafts: bool) -> None:
         """Reckon, print, store, write down."""
@@ -105,7 +111,8 @@ class _Work:
             )
             if paper is None:
                 raise DocumentMissing(texts.DOCUMENT_ACCESS)
-            self.report = report = await self._reckon(connection, period, with_drafts)
+            report = await self._reckon(connection, period, with_drafts)
+            self.facts["validation_errors"] = [one.as_json() for one in report.findings]
         year, aer = report.year, str(ctx.job_id)
         place = (str(self.company), str(self.document), aer)
         if output_format in ("PDF", "BOTH"):
@@ -200,14 +207,8 @@ class _Work:
         closing.result |= {"total_run_hours": str(report.total_hours), "is_validated": report.is_validated}
 
     async def failed(self, error: OblicoreError) -> None:
-        """Keep the facts for the letter, and tell the requester once nothing will be tried any more."""
-        findings = [one.as_json() for one in self.report.findings] if self.report else []
-        await self.services.remember(
-            self.ctx,
-            document_id=str(self.document),
-            generators_processed=self.done,
-            validation_errors=findings,
-        )
+        """Tell the requester once nothing will be tried any more."""
+        findings = self.facts["validation_errors"]
         if self.user is None or (error.retryable and self.ctx.attempt < self.ctx.max_attempts):
             return
         details = f"{error}" + "".join(f"; {one['field']}: {one['error']}" for one in findings)
