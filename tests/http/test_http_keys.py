@@ -9,7 +9,7 @@ from datetime import timedelta
 import httpx
 from http_world import OTHER, TENANT, World, client_of
 
-from backstay.http import Role
+from backstay.http import ApiKeyAccess, Role, api
 from backstay.model.api_keys import ROLES
 
 
@@ -169,3 +169,18 @@ async def test_the_audit_trail_tells_from_where_and_what_was_before(world: World
         {"timeout_seconds": 300},
         {"timeout_seconds": 360},
     ]
+
+
+async def test_a_key_sends_as_many_requests_as_it_may_and_others_do_not_notice(quick_world: World) -> None:
+    site = api(quick_world.app, authenticate=ApiKeyAccess(quick_world.app).authenticate, requests_a_minute=5)
+    keys = [(await quick_world.app.api_keys.create(name)).text for name in ("busy", "quiet")]
+    busy, quiet = (client_of(site, key) for key in keys)
+
+    sent = [await busy.get("/jobs") for _ in range(6)]
+    other = await quiet.get("/jobs")
+
+    assert [answer.status_code for answer in sent] == [200] * 5 + [429]
+    assert (sent[-1].json()["code"], sent[-1].headers["retry-after"]) == ("too_many_requests", "12")
+    assert other.status_code == 200
+    for caller in (busy, quiet):
+        await caller.aclose()

@@ -14,6 +14,7 @@ from backstay.http.requests import AnsweredRequests
 from backstay.kit.authentication import Bearer, KeyHeader, client_address, not_authenticated
 from backstay.kit.cursors import Cursors
 from backstay.kit.problems import Problem
+from backstay.kit.request_rate import RequestRate
 from backstay.kit.signing import SigningKeys
 from backstay.model.rights import PAYLOADS
 from backstay.runtime.source import come_from
@@ -26,6 +27,7 @@ class Service:
     app: Backstay
     authenticate: Authenticate
     requests: AnsweredRequests
+    rate: RequestRate | None = None
 
     async def cursors(self) -> Cursors:
         """Cursors that every process on this database signs and reads alike."""
@@ -43,6 +45,9 @@ async def recognised(request: Request, bearer: Bearer, key: KeyHeader) -> Person
     person = await service_of(request).authenticate(request)
     if person is None:
         raise not_authenticated()
+    service = service_of(request)
+    if service.rate is not None:
+        service.rate.check(person.id or person.name)
     come_from(source_of(request, person))
     return person
 

@@ -26,6 +26,7 @@ from backstay.http.routes.operators import limits, overrides, queues, quotas
 from backstay.http.routes.schedules import schedules
 from backstay.http.routes.webhooks import webhooks
 from backstay.kit.guard import Guard
+from backstay.kit.request_rate import RequestRate
 from backstay.settings.version import __version__
 
 MAX_BODY = 2 * 1024 * 1024
@@ -68,6 +69,7 @@ def api(
     authenticate: Authenticate | None = None,
     hosts: Sequence[str] = (),
     max_body: int = MAX_BODY,
+    requests_a_minute: int | None = None,
     title: str = "Backstay",
 ) -> FastAPI:
     """The HTTP API of an application, to be mounted: `site.mount("/api/v1", api(app, authenticate=…))`.
@@ -75,12 +77,14 @@ def api(
     `authenticate` tells who sends a request, or None; nobody is let in without it, so it must be given:
     `ApiKeyAccess(app).authenticate` recognises the API keys of the database, `LinkAccess().authenticate` a link for
     one machine. `hosts` are the names under which the server answers; empty means any.
+    `requests_a_minute` limits what each key, token or person may send to this process; 429 says when to go on.
     """
     if authenticate is None:
         raise InvalidSettings(
             "the API needs authenticate=: hand in a function that says who sends a request, such as "
             "ApiKeyAccess(app).authenticate, or run `backstay dashboard` for a server on this machine alone"
         )
+    rate = None if requests_a_minute is None else RequestRate(requests_a_minute)
     made = FastAPI(
         title=title,
         version=__version__,
@@ -89,7 +93,7 @@ def api(
         redoc_url=None,
         redirect_slashes=False,
     )
-    made.state.service = Service(app, authenticate, AnsweredRequests(app))
+    made.state.service = Service(app, authenticate, AnsweredRequests(app), rate)
     for group in GROUPS:
         made.include_router(group)
     install_errors(made)
