@@ -6,9 +6,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 from rich.console import Console
+
+try:
+    import termios
+    import tty
+except ImportError:  # Windows
+    termios = tty = None  # type: ignore[assignment]  # what mypy knows are modules
 
 
 class Dashboard:
@@ -45,8 +53,27 @@ class Dashboard:
         """Keep it open until somebody has seen enough."""
         if self.process is None or self.process.poll() is not None:
             return
-        self.console.print("The dashboard stays open. Press Enter to end.")
-        sys.stdin.readline()
+        with single_keys() as read_key:
+            self.console.print("The dashboard stays open. Press any key to end.")
+            read_key()
+
+
+@contextmanager
+def single_keys() -> Iterator[Callable[[], object]]:
+    """Give a function that returns when a key is pressed; what was typed before is forgotten.
+
+    Where a terminal cannot tell of single keys, it returns with the next line.
+    """
+    if termios is None or tty is None:
+        yield sys.stdin.readline
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        yield lambda: os.read(terminal, 1)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def is_watched() -> bool:
