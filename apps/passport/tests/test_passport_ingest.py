@@ -296,10 +296,19 @@ def test_a_number_that_could_be_two_is_refused(rows: str) -> None:
 
 def test_what_stands_below_a_table_says_nothing_of_its_last_row() -> None:
     """BPC-015: a form's field behind a table is not taken for one of the row before."""
-    rows = [_row("SKU", "Description"), _row("A", "Pack"), _row("B", "Cell"), _row("Chemistry", "NMC")]
+    rows = [_row("SKU", "Description"), _row("A", "Pack"), _row("B", "Cell"), _row("Chemistry: NMC")]
     assert read_rows(rows) == {
         "components": [{"sku": "A", "name": "Pack"}, {"sku": "B", "name": "Cell"}, {"chemistry": "NMC"}]
     }
+
+
+def test_a_remark_below_a_table_is_no_battery() -> None:
+    """BPC-015: a row of one cell that is no number ends the table; one that is stays, and is refused where it lacks."""
+    heading, first = _row("SKU", "Description"), _row("A", "Pack")
+    remark = read_rows([heading, first, _row("Subject to technical changes")])
+    number = read_rows([heading, first, _row("B-2")])
+    assert remark == {"components": [{"sku": "A", "name": "Pack"}]}
+    assert number == {"components": [{"sku": "A", "name": "Pack"}, {"sku": "B-2"}]}
 
 
 def _row(*texts: str) -> Row:
@@ -309,7 +318,11 @@ def _row(*texts: str) -> Row:
 
 def test_a_footprint_with_a_column_for_each_stage_is_read_stage_by_stage() -> None:
     """BPC-044: in the unit of each column; a column that is no stage is kept as it is."""
-    rows = "SKU,Declared unit,Raw materials (g CO2e/kWh),Production (kg CO2e/kWh),Checked by\nA,1 kWh,44100,16.2,TÜV\n"
-    read = read_document(rows.encode())
+    heading = "SKU,Declared unit,Raw materials (g CO2e/kWh),Production (kg CO2e/kWh),Distribution,Checked by"
+    read = read_document(f"{heading}\nA,1 kWh,44100,16.2,1.9,TÜV\n".encode())
     found = {fact.fact_key: fact.payload["kg_co2e"] for fact in read_facts(read.kind, read.content)}
-    assert found == {"pcf:A:RawMaterialExtraction": "44.1", "pcf:A:MainProduction": "16.2"}
+    assert found == {
+        "pcf:A:RawMaterialExtraction": "44.1",
+        "pcf:A:MainProduction": "16.2",
+        "pcf:A:Distribution": "1.9",
+    }

@@ -15,6 +15,7 @@ from backstay_passport.ingest.tree import finished, put
 from backstay_passport.ingest.values import cell_value, decimal_mark
 
 MIN_COLUMNS = 2
+MAX_KEY_WORDS = 2
 _TOTAL = re.compile(r"(sub)?total|sum|page \d+", re.IGNORECASE)
 
 
@@ -129,7 +130,7 @@ class _Reader:
         if self._continues(placed):
             _continue(self.entries[-1], self._columns, placed)
             return True
-        if len(placed) == 1 and (self._above or not self._names_key(placed)):
+        if len(placed) == 1 and (self._above or not self._names_key(placed) or _is_sentence(row)):
             return False
         cells = [(self._columns[number][0], texts) for number, texts in sorted(placed.items())]
         self.entries.append(_Entry([*self._above, *cells]))
@@ -159,6 +160,11 @@ class _Reader:
         if label.path == (self.kind.key,) or begins:
             self.entries.append(_Entry(is_form=True))
         self.entries[-1].cells.append((label, [parts[1]]))
+
+
+def _is_sentence(row: Row) -> bool:
+    """True if a row is a remark below a table, and not the number of an entry of which nothing else is said."""
+    return ":" in row.text or len(row.text.split()) > MAX_KEY_WORDS
 
 
 def _continue(entry: _Entry, columns: list[tuple[Label, Cell]], placed: dict[int, list[str]]) -> None:

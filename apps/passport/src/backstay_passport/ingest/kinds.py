@@ -8,7 +8,7 @@ from typing import Any
 from backstay_passport.domain.facts import DocumentKind, bom, due_diligence, pcf
 from backstay_passport.domain.types import Record, Text
 from backstay_passport.ingest.labels import without_unit
-from backstay_passport.ingest.synonyms import known_value
+from backstay_passport.ingest.synonyms import named_value
 from backstay_passport.ingest.values import cell_value
 
 # A list of materials has a row for each of them, and calls the material's name its material.
@@ -86,7 +86,7 @@ def content_of(kind: KindSchema, entries: list[dict[str, Any]]) -> dict[str, Any
 
 def _by_stage(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Return an entry for each stage of a row that has a column for each of them."""
-    stages = {name: stage for name in entry if (stage := known_value("stage", name)) != name}
+    stages = {name: stage for name in entry if (stage := named_value("stage", name)) is not None}
     if "kg_co2e" in entry or len(stages) < 2 or len(set(stages.values())) < len(stages):
         return [entry]
     shared = {name: value for name, value in entry.items() if name not in stages}

@@ -133,8 +133,13 @@ def written_out(text: str) -> str:
     return _ABBREVIATED.sub(lambda found: ABBREVIATIONS[found[1].lower()], text)
 
 
-def known_value(field: str, text: str) -> str:
-    """Return how we call a value of a field; one that is known by none or by several names stays as it is."""
-    lowered = text.lower()
+def named_value(field: str, text: str) -> str | None:
+    """Return how we call a value of a field; None if it is known by no name or by several."""
+    lowered = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()
     found = {name for pattern, name in _VALUES.get(field, ()) if re.search(rf"\b(?:{pattern})", lowered)}
-    return found.pop() if len(found) == 1 else text
+    return found.pop() if len(found) == 1 else None
+
+
+def known_value(field: str, text: str) -> str:
+    """Return how we call a value of a field; one that is not known stays as it is."""
+    return named_value(field, text) or text
