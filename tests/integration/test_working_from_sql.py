@@ -11,7 +11,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from backstay import Backoff, Backstay, State
+from backstay import Backoff, Backstay, JobOptions, State
 from backstay.records import JobEnded
 from backstay.testing import PrivatePostgres
 
@@ -213,3 +213,16 @@ async def test_a_worker_beats_and_stops(sql: Connection) -> None:
     assert await sql.fetchval("SELECT backstay.worker_beat('outside')")
     assert await sql.fetchval("SELECT backstay.worker_stop('outside')")
     assert not await sql.fetchval("SELECT backstay.worker_beat('outside')")
+
+
+async def test_jobs_come_in_the_order_of_their_turn_and_none_where_none_are_asked_for(
+    app: Backstay, sql: Connection
+) -> None:
+    for priority in (9, 1, 5):
+        await app.jobs.enqueue_by_name("scan", {"page": priority}, JobOptions(priority=priority))
+
+    none = await sql.fetch("SELECT * FROM backstay.claim('outside', ARRAY['scan'], number => 0)")
+    rows = await sql.fetch("SELECT * FROM backstay.claim('outside', ARRAY['scan'], number => 3)")
+
+    assert none == []
+    assert [json.loads(row["args"])["page"] for row in rows] == [1, 5, 9]

@@ -2730,7 +2730,7 @@ END
 $$;
 
 -- Take up to `number` jobs, the next ones by their turn. Without `queues`, wherever jobs of the kinds are sent to.
--- A job that was under way when its worker died is handed out only when there is no other.
+-- A job that was under way when its worker died is handed out only when there is no other, and then alone.
 CREATE OR REPLACE FUNCTION backstay.claim(
     worker text, kinds text[], queues text[] DEFAULT NULL, number integer DEFAULT 1, at timestamptz DEFAULT NULL
 )
@@ -2781,8 +2781,12 @@ BEGIN
         WHERE known.kind = ANY (claim.kinds)
           AND (claim.queues IS NULL OR places.queue = ANY (claim.queues))
     ) AS place;
+    IF claim.number < 1 THEN
+        RETURN;
+    END IF;
     LOOP
         RETURN QUERY
+        WITH claimed AS (
         WITH -- The (queue, kind) pairs that one live worker asks for and that are not paused.
     wanted AS MATERIALIZED (
         SELECT
@@ -2939,11 +2943,19 @@ BEGIN
       AND wanted.of_queue = job.queue
       AND wanted.of_kind = job.kind
         RETURNING
-            job.id, job.lease_epoch, job.kind::text, job.queue::text, job.args, job.attempt::integer,
-            job.max_attempts::integer, job.tenant::text, job.correlation_id::text, job.deadline, job.lease_expires_at;
+            job.id, job.lease_epoch, job.kind::text AS kind, job.queue::text AS queue, job.args,
+            job.attempt::integer AS attempt, job.max_attempts::integer AS max_attempts, job.tenant::text AS tenant,
+            job.correlation_id::text AS correlation_id, job.deadline, job.lease_expires_at, job.turn
+        )
+        SELECT
+            claimed.id, claimed.lease_epoch, claimed.kind, claimed.queue, claimed.args, claimed.attempt,
+            claimed.max_attempts, claimed.tenant, claimed.correlation_id, claimed.deadline, claimed.lease_expires_at
+        FROM claimed
+        ORDER BY claimed.turn, claimed.id;
         EXIT WHEN FOUND OR p_suspects > 0;
         p_limit := 0;
-        p_suspects := claim.number;
+        -- One alone: it may take the program down, and whatever else that holds.
+        p_suspects := 1;
     END LOOP;
 END
 $$;
