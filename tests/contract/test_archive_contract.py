@@ -68,6 +68,27 @@ async def test_what_was_archived_comes_back_as_it_was(store: Store, tmp_path: Pa
     assert [await store.job(job_id) for job_id in ids] == jobs_before
 
 
+async def test_large_jobs_are_written_and_removed_a_few_at_a_time(store: Store, tmp_path: Path) -> None:
+    claims = [await store.claimed(args=f'{{"text": "{"x" * 5000}"}}') for _ in range(5)]
+    for claim in claims:
+        await store.complete(claim)
+    store.later(8 * DAY)
+    place = Folder(str(tmp_path))
+
+    done = await Archiving(store.stores.archive, place, SYSTEM, most_bytes=8000, read_at_once=1).run(KEEP)
+
+    assert [file.jobs for file in done.files] == [2, 2, 1]
+    assert (done.jobs, done.removed) == (5, 5)
+    kept = [job for file in done.files for job in packing.unpack(file.name, read(place, file))]
+    assert {job["jobs"][0]["id"] for job in kept} == {str(claim.id) for claim in claims}
+
+
+def read(place: Folder, file: ArchiveFile) -> bytes:
+    content = place.read(file.name + packing.DATA)
+    assert content is not None
+    return content
+
+
 async def test_putting_back_twice_changes_nothing(store: Store) -> None:
     ids = await varied(store)
     jobs = await all_rows(store, ids)

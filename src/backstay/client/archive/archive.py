@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
@@ -20,10 +20,13 @@ from backstay.model.states import State
 from backstay.model.text.durations import Duration, duration
 from backstay.runtime.env import Env
 from backstay.stores.contract import Archive as ArchiveStore
-from backstay.stores.contract.archive import Ended, WholeJob
+from backstay.stores.contract.archive import WholeJob
 
 T = TypeVar("T")
 BATCH = 1000
+READ_AT_ONCE = 50
+MOST_BYTES = 16 * 1024 * 1024
+"""A file takes so many bytes of jobs, before they are compressed, and a few jobs more: they are held in memory."""
 PAUSE = 0.05
 FINAL = (State.COMPLETED, State.CANCELLED, State.RESOLVED)
 START = UUID(int=0)
@@ -37,11 +40,13 @@ def kept_for(policy: Policy) -> dict[State, timedelta]:
 
 @dataclass(frozen=True)
 class Archiving:
-    """Moves old jobs of one database to one place, a batch at a time."""
+    """Moves old jobs of one database to one place, a batch at a time, and no more of it than `most_bytes`."""
 
     store: ArchiveStore
     place: Place
     env: Env
+    most_bytes: int = MOST_BYTES
+    read_at_once: int = READ_AT_ONCE
 
     async def run(self, keep: Mapping[State, timedelta]) -> Archived:
         """Archive every job that was kept long enough; dead jobs stay until a person has decided."""
@@ -49,23 +54,34 @@ class Archiving:
         after: UUID | None = START if keep else None
         while after is not None:
             ended = await self.store.ended(keep, after=after, limit=BATCH)
-            file, gone = await self._move(ended)
-            files += [file] if file else []
-            removed, after = removed + gone, ended.go_on
+            after = ended.go_on
+            async for jobs in self._bundles(ended.ids):
+                file, gone = await self._move(jobs, ended.finished_before)
+                files.append(file)
+                removed += gone
             if after is not None:
                 # Small steps with pauses, so that nobody who works has to wait.
                 await self.env.sleep(PAUSE)
         return Archived(sum(file.jobs for file in files), removed, tuple(files))
 
-    async def _move(self, ended: Ended) -> tuple[ArchiveFile | None, int]:
-        jobs = await self.store.whole(ended.ids) if ended.ids else []
-        if not jobs:
-            return None, 0
+    async def _bundles(self, ids: Sequence[UUID]) -> AsyncIterator[list[WholeJob]]:
+        """The jobs of one file after the other."""
+        jobs, size = list[WholeJob](), 0
+        for at in range(0, len(ids), self.read_at_once):
+            read = await self.store.whole(ids[at : at + self.read_at_once])
+            jobs, size = jobs + read, size + sum(map(packing.size_of, read))
+            if size >= self.most_bytes:
+                yield jobs
+                jobs, size = [], 0
+        if jobs:
+            yield jobs
+
+    async def _move(self, jobs: Sequence[WholeJob], finished_before: datetime) -> tuple[ArchiveFile, int]:
         content = await in_thread(partial(packing.pack, jobs))
         file = packing.describe(jobs, content, self.env.wall())
         await in_thread(partial(self._keep, file, content))
         written = [UUID(job[JOBS][0]["id"]) for job in jobs]
-        return file, await self.store.remove(written, finished_before=ended.finished_before)
+        return file, await self.store.remove(written, finished_before=finished_before)
 
     def _keep(self, file: ArchiveFile, content: bytes) -> None:
         """Write the file, read it again, and only then say by a manifest that it is there."""

@@ -22,8 +22,16 @@ DATA, MANIFEST = ".jsonl.gz", ".manifest.json"
 
 def pack(jobs: Sequence[WholeJob]) -> bytes:
     """A line of JSON for each job, compressed; the same jobs make the same bytes."""
-    lines = "".join(json.dumps(job, ensure_ascii=False, separators=(",", ":")) + "\n" for job in jobs)
-    return gzip.compress(lines.encode(), mtime=0)
+    return gzip.compress("".join(map(_line, jobs)).encode(), mtime=0)
+
+
+def size_of(job: WholeJob) -> int:
+    """How much a job takes of a file before it is compressed, a letter counted as a byte."""
+    return len(_line(job))
+
+
+def _line(job: WholeJob) -> str:
+    return json.dumps(job, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def unpack(name: str, content: bytes) -> list[WholeJob]:
