@@ -14,8 +14,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
+import aio_pika
 import pytest
+from redis.asyncio import Redis
 
 from backstay import Backstay
 from backstay.composition.connect import open_wakeups
@@ -23,6 +26,7 @@ from backstay.errors import InvalidSettings
 from backstay.runtime.env import SYSTEM
 from backstay.testing import PrivatePostgres
 from backstay.wakeups.contract import ANYTHING, Wakeups, queue_hint
+from backstay.wakeups.rabbitmq import RabbitWakeups
 
 DATABASE = "postgresql:///shop"
 
@@ -162,6 +166,54 @@ async def test_hints_of_one_process_are_heard_by_another(carrier: Carrier, carri
     ear.task.cancel()
 
 
+async def test_what_is_no_text_ends_nobodys_listening(carrier: Carrier, carriers: list[Wakeups]) -> None:
+    carriers += [open_wakeups(carrier.url, DATABASE, SYSTEM) for _ in range(2)]
+    sender, listener = carriers
+    ear = Ear(listener)
+    await ear.until(lambda heard: ANYTHING in heard, meanwhile=nothing)
+
+    await PUBLISHING[urlsplit(carrier.url).scheme](carrier.url, b"\xff\x00\xfe")
+    await ear.until(lambda heard: len(heard) > 1, meanwhile=nothing)
+    sender.send("of the shop")
+
+    await ear.until(lambda heard: "of the shop" in heard, meanwhile=nothing)
+    assert ear.heard.count(ANYTHING) == 1
+    ear.task.cancel()
+
+
+async def publish_in_redis(url: str, content: bytes) -> None:
+    async with Redis.from_url(url) as redis:
+        await redis.publish("backstay:shop", content)
+
+
+async def publish_in_rabbit(url: str, content: bytes) -> None:
+    async with await aio_pika.connect(url) as connection:
+        exchange = await (await connection.channel()).get_exchange("backstay:shop")
+        await exchange.publish(aio_pika.Message(content), routing_key="")
+
+
+PUBLISHING = {"redis": publish_in_redis, "amqp": publish_in_rabbit}
+
+
+@pytest.mark.prove
+async def test_hints_come_back_where_somebody_has_deleted_the_exchange(tmp_path: Path) -> None:
+    carrier = own_rabbit(tmp_path)
+    carrier.server.start()
+    sender, listener = (
+        RabbitWakeups(carrier.url, "backstay:shop", SYSTEM, tied_again_after=0.2) for _ in range(2)
+    )
+    ear = Ear(listener)
+    await ear.until(lambda heard: ANYTHING in heard, meanwhile=nothing)
+
+    async with await aio_pika.connect(carrier.url) as connection:
+        await (await connection.channel()).exchange_delete("backstay:shop")
+
+    await ear.until(lambda heard: "found" in heard, meanwhile=lambda: sender.send("found"))
+    ear.task.cancel()
+    await sender.close()
+    carrier.server.kill()
+
+
 async def test_hints_of_another_database_are_not_heard(carrier: Carrier, carriers: list[Wakeups]) -> None:
     carriers += [
         open_wakeups(carrier.url, f"postgresql:///{name}", SYSTEM) for name in ("shop", "bank", "shop")
@@ -199,6 +251,7 @@ async def test_a_worker_behind_a_pooler_hears_of_a_job_through_a_carrier(
     carrier: Carrier, postgres_server: PrivatePostgres
 ) -> None:
     """Without hints it would look once in an hour."""
+    postgres_server.drop_database("outside_wakeups")
     postgres_server.create_database("outside_wakeups")
     url = f"{postgres_server.url('outside_wakeups')}?pooled=true"
     app = Backstay(url, settings={"wakeups": carrier.url, "poll_idle": "1h", "poll_busy": "1h"})

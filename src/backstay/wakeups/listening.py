@@ -10,6 +10,11 @@ from backstay.runtime.env import Env
 OnHint = Callable[[str], None]
 
 
+def hint_of(content: bytes) -> str:
+    """What a message says; whatever another program has sent is a hint of nobody's queue."""
+    return content.decode(errors="replace")
+
+
 async def listen_again(
     listen: Callable[[Callable[[], None]], Awaitable[None]], errors: tuple[type[Exception], ...], env: Env
 ) -> None:

@@ -6,16 +6,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import aio_pika
-from aio_pika.abc import AbstractConnection, AbstractExchange
+from aio_pika.abc import (
+    AbstractChannel,
+    AbstractConnection,
+    AbstractExchange,
+    AbstractQueue,
+    AbstractQueueIterator,
+)
 from aiormq.exceptions import AMQPError
 
 from backstay.runtime.env import Env
 from backstay.wakeups.contract import ANYTHING
-from backstay.wakeups.listening import OnHint, listen_again
+from backstay.wakeups.listening import OnHint, hint_of, listen_again
 from backstay.wakeups.sending import HintSender
 
 TIMEOUT = 5.0
 HEARTBEAT = 15
+PROBE_EVERY = 30.0
 ERRORS = (AMQPError, aio_pika.exceptions.AMQPException, OSError, TimeoutError, RuntimeError)
 """The driver calls it a RuntimeError when a channel is used that has just been closed."""
 
@@ -28,8 +35,9 @@ class RabbitWakeups:
 
     can_listen = True
 
-    def __init__(self, url: str, exchange: str, env: Env) -> None:
+    def __init__(self, url: str, exchange: str, env: Env, *, tied_again_after: float = PROBE_EVERY) -> None:
         self._url, self._name, self._env = url, exchange, env
+        self._tied_again_after = tied_again_after
         self._publisher: AbstractConnection | None = None
         self._exchange: AbstractExchange | None = None
         self._sender = HintSender(self._publish, ERRORS, env)
@@ -81,13 +89,31 @@ class RabbitWakeups:
             async with queue.iterator(no_ack=True) as messages:
                 heard()
                 on_hint(ANYTHING)
-                async for message in messages:
-                    on_hint(message.body.decode())
+                await self._hear(messages, channel, queue, on_hint)
         finally:
             await connection.close()
         raise ConnectionError("the broker has ended the connection")
 
-    async def _declare(self, channel: aio_pika.abc.AbstractChannel) -> AbstractExchange:
+    async def _hear(
+        self, messages: AbstractQueueIterator, channel: AbstractChannel, queue: AbstractQueue, on_hint: OnHint
+    ) -> None:
+        """Pass messages on, and now and then tie the queue to the exchange again, which somebody may have deleted."""
+        next_message = asyncio.ensure_future(anext(messages, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait([next_message], timeout=self._tied_again_after)
+                if not done:
+                    await queue.bind(await self._declare(channel))
+                    continue
+                message = next_message.result()
+                if message is None:
+                    return
+                on_hint(hint_of(message.body))
+                next_message = asyncio.ensure_future(anext(messages, None))
+        finally:
+            next_message.cancel()
+
+    async def _declare(self, channel: AbstractChannel) -> AbstractExchange:
         return await channel.declare_exchange(self._name, aio_pika.ExchangeType.FANOUT, durable=True)
 
     async def _connect(self) -> AbstractConnection:

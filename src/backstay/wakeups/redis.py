@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from backstay.runtime.env import Env
 from backstay.wakeups.contract import ANYTHING
-from backstay.wakeups.listening import OnHint, listen_again
+from backstay.wakeups.listening import OnHint, hint_of, listen_again
 from backstay.wakeups.sending import HintSender
 
 TIMEOUT = 5.0
@@ -67,14 +67,13 @@ class RedisWakeups:
             while True:
                 message = await subscription.get_message(timeout=PROBE_EVERY)
                 if message is not None and message["type"] == "message":
-                    on_hint(message["data"])
+                    on_hint(hint_of(message["data"]))
         finally:
             await connection.aclose()
 
     def _connect(self) -> Redis:
         return Redis.from_url(
             self._url,
-            decode_responses=True,
             socket_connect_timeout=TIMEOUT,
             socket_timeout=TIMEOUT,
             socket_keepalive=True,
