@@ -28,15 +28,20 @@ from backstay.http import Person, Role
 from backstay.testing import PrivatePostgres
 
 OUT = Path(__file__).resolve().parents[1] / "build" / "bench" / "dashboard.json"
-SHARES = {"completed": 0.70, "available": 0.10, "scheduled": 0.10, "dead": 0.10}
+SHARES = {"completed": 0.65, "available": 0.10, "scheduled": 0.10, "dead": 0.10}
+PARKED_SHARE = 0.05
+PARKED_KEYS = 100
+"""What is left waits for limits, the first key with half of it."""
 CAUSES = 200
+FLOWS = 50
+FLOW_JOBS = 500
 SHOWN_OF_PROFILE = 25
 CALM = 2.5
 """Seconds after which a page asks anew for what it shares between visitors."""
 
 LISTS = (
     "/", "/jobs", "/jobs/new", "/failures", "/dead-letters", "/flows", "/schedules", "/schedules/nightly", "/queues",
-    "/queues/mail", "/workers", "/operations", "/tenants", "/audit", "/alerts", "/system",
+    "/queues/mail", "/limits/key%20customer%3A0", "/workers", "/operations", "/tenants", "/audit", "/alerts", "/system",
 )  # fmt: skip
 FILTERS = (
     "state=dead", "state=available", "kind=charge", "queue=mail", "tag=first", "created=1h", "error=transient_network",
@@ -67,6 +72,32 @@ CROSS JOIN (
     WHERE job.state = 'dead'
       AND NOT EXISTS (SELECT FROM backstay.dead_letters AS known WHERE known.job_id = job.id)
 ) AS copy
+"""
+PARKED = """
+INSERT INTO backstay.jobs (id, state, reason, parked_for, {columns})
+SELECT
+    (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 10000000000 + number), 12, '0')
+        || '7' || substr(md5(number::text), 1, 3) || '8' || substr(md5(number::text), 4, 15))::uuid,
+    'held', 'limit: full', 'key customer:' || CASE WHEN number % 2 = 0 THEN 0 ELSE number % {keys} END,
+    {columns}
+FROM (SELECT * FROM backstay.jobs WHERE state = 'available' LIMIT 1) AS template
+CROSS JOIN generate_series({first}, {last}) AS number
+"""
+LIMITS = """
+INSERT INTO backstay.limits (key, most, every, yields, spent_until)
+SELECT 'key customer:' || number, 1, interval '0', FALSE, now()
+FROM generate_series(0, {keys} - 1) AS number
+"""
+FLOW = """
+INSERT INTO backstay.flows (id, name, created_at)
+SELECT md5('flow' || number)::uuid, 'flow ' || number, now()
+FROM generate_series(1, {flows}) AS number
+"""
+MEMBERS = """
+INSERT INTO backstay.flow_jobs (flow_id, job_id)
+SELECT md5('flow' || (number % {flows} + 1))::uuid, job.id
+FROM (SELECT id, row_number() OVER () AS number FROM backstay.jobs WHERE state = 'completed' LIMIT {jobs}) AS job
+ON CONFLICT DO NOTHING
 """
 LINES = """
 INSERT INTO backstay.audit ({columns})
@@ -132,7 +163,7 @@ async def fill(app: Backstay, url: str, jobs: int) -> dict[str, str]:
 
 
 async def multiply(url: str, jobs: int) -> None:
-    """Copy one job of each state until there are so many, with letters and lines of the trail."""
+    """Copy one job of each state until there are so many, with limits, flows, letters and lines of the trail."""
     connection = await asyncpg.connect(url, timeout=60)
     first = 1
     for state, share in SHARES.items():
@@ -140,6 +171,14 @@ async def multiply(url: str, jobs: int) -> None:
         columns = await connection.fetchval(COLUMNS, "jobs", ["id", "idempotency_key"])
         await connection.execute(JOBS.format(columns=columns, state=state, first=first, last=last))
         first = last + 1
+    await connection.execute(LIMITS.format(keys=PARKED_KEYS))
+    columns = await connection.fetchval(
+        COLUMNS, "jobs", ["id", "idempotency_key", "state", "reason", "parked_for"]
+    )
+    last = first + int(jobs * PARKED_SHARE) - 1
+    await connection.execute(PARKED.format(columns=columns, keys=PARKED_KEYS, first=first, last=last))
+    await connection.execute(FLOW.format(flows=FLOWS))
+    await connection.execute(MEMBERS.format(flows=FLOWS, jobs=FLOWS * FLOW_JOBS))
     columns = await connection.fetchval(COLUMNS, "dead_letters", ["job_id", "fingerprint"])
     await connection.execute(LETTERS.format(columns=columns, causes=CAUSES))
     columns = await connection.fetchval(COLUMNS, "audit", ["id"])

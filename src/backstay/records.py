@@ -38,6 +38,7 @@ from backstay.model.figures import Figures as Figures
 from backstay.model.figures import FiguresAt as FiguresAt
 from backstay.model.figures import KindFigures as KindFigures
 from backstay.model.figures import Period as Period
+from backstay.model.figures import TenantDepths as TenantDepths
 from backstay.model.flows import Condition as Condition
 from backstay.model.flows import DependencyRecord as DependencyRecord
 from backstay.model.flows import DependencyType as DependencyType

@@ -33,6 +33,7 @@ FIGURES = (
     Operation("figures.add", nothing, lambda s, _: s.stores.figures.add(COUNTED), is_best_effort=True),
     Operation("figures.read", counted, read),
     Operation("figures.depths", nothing, lambda s, _: s.stores.figures.depths(most=9)),
+    Operation("figures.by_tenant", nothing, lambda s, _: s.stores.figures.by_tenant(most=9, limit=9)),
     Operation(
         "figures.forget", counted_long_ago, lambda s, _: s.stores.figures.forget(minutes=DAY, hours=DAY)
     ),

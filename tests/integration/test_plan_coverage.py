@@ -53,6 +53,7 @@ NOT_HOT = {
         "erasing/remove_keys",
         "erasing/remove_left",
         "erasing/remove_letters",
+        "figures/by_tenant",
         "figures/count",
         "figures/counters",
         "figures/depths",

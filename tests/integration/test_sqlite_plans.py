@@ -69,6 +69,7 @@ HOT: dict[str, set[str]] = {
     "dead_letters/open": {"dead_letters_open"},
     "dead_letters/next_open": {"dead_letters_open"},
     "dead_letters/by_hour": {"dead_letters_open"},
+    "figures/by_tenant": {"jobs_of_tenant", "jobs_running"},
     "figures/depths": {"jobs_depth", "jobs_running"},
     "dead_letters/groups": {"dead_letters_cause", "dead_letters_closed"},
     "schedules/look": {"schedules_due", "fires_queued"},

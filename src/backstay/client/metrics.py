@@ -14,6 +14,7 @@ from backstay.model.figures import (
     KindFigures,
     Period,
     TalliedAt,
+    TenantDepths,
     by_kind,
     by_time,
     figures_of,
@@ -25,6 +26,7 @@ from backstay.model.text.durations import Duration, duration
 MOST_ROWS = 100_000
 MOST_COUNTED = 10_000
 MOST_WORKERS = 1000
+MOST_TENANTS = 1000
 WRITES = 20
 PROBE = "backstay_probe_writes"
 
@@ -130,6 +132,15 @@ class Metrics:
             for one in waiting
         ]
         return ready + await stores.figures.depths(most=MOST_COUNTED)
+
+    async def by_tenant(self, *, limit: int = 200) -> list[TenantDepths]:
+        """Return the tenants that have jobs waiting or running, by name, each state counted up to 10,000.
+
+        Jobs that have no tenant are left out.
+        """
+        return await self._enqueuer.stores.figures.by_tenant(
+            most=MOST_COUNTED, limit=min(max(limit, 1), MOST_TENANTS)
+        )
 
     async def desired_workers(
         self, rule: ScalingRule | None = None, *, changed_ago: Duration | None = None

@@ -143,6 +143,18 @@ class Depth:
     is_capped: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantDepths:
+    """How many jobs of one tenant wait and run, each counted up to a limit; where it `is_capped` there are more."""
+
+    tenant: str
+    available: int
+    scheduled: int
+    held: int
+    running: int
+    is_capped: bool = False
+
+
 def counted(measure: Measure, claim: Claim) -> Tallied:
     """One attempt of which nothing is known but that it came to this."""
     return Tallied(queue=claim.queue, kind=claim.kind, measure=measure, bucket=0, jobs=1, took_ms=0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from backstay.model.figures import KEPT, Depth, Measure, Period, Tallied, TalliedAt
+from backstay.model.figures import KEPT, Depth, Measure, Period, Tallied, TalliedAt, TenantDepths
 from backstay.stores import rows
 from backstay.stores.database.interface import Lane, Row
 
@@ -65,6 +65,10 @@ class FigureStore:
             found = await self.lane.fetch("figures/tenant_depths", most=most, tenant=tenant)
         return [_depth(row) for row in found]
 
+    async def by_tenant(self, *, most: int, limit: int) -> list[TenantDepths]:
+        found = await self.lane.fetch("figures/by_tenant", most=most, limit=limit)
+        return [_tenant_depths(row, most) for row in found]
+
     async def count(self, name: str, number: int) -> int:
         return int((await self.lane.fetch("figures/count", name=name, number=number))[0]["total"])
 
@@ -77,6 +81,11 @@ class FigureStore:
 
 def _depth(row: Row) -> Depth:
     return Depth(row["state"], row["queue"], row["kind"], row["jobs"], is_capped=bool(row["is_capped"]))
+
+
+def _tenant_depths(row: Row, most: int) -> TenantDepths:
+    counts = {state: int(row[state]) for state in ("available", "scheduled", "held", "running")}
+    return TenantDepths(tenant=row["tenant"], **counts, is_capped=max(counts.values()) >= most)
 
 
 def _tallied(row: Row) -> TalliedAt:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from backstay.client.acting.scope import Scope
 from backstay.client.doctor.findings import Finding
-from backstay.model.figures import Depth, FiguresAt, KindFigures, Period
+from backstay.model.figures import Depth, FiguresAt, KindFigures, Period, TenantDepths
 from backstay.model.limits.admission import LimitRecord, PermitHolder
 from backstay.model.pauses import Pause, Quota
 from backstay.model.records import KindRecord, Override, WorkerRecord
@@ -234,6 +234,11 @@ class ActingMetrics:
         """The six service levels over the last while."""
         self.scope.need_all_tenants("metrics.read")
         return await self.scope.app.metrics.service_levels(last)
+
+    async def by_tenant(self, *, limit: int = 200) -> list[TenantDepths]:
+        """How many jobs of each tenant wait and run."""
+        self.scope.need_all_tenants("metrics.read")
+        return await self.scope.app.metrics.by_tenant(limit=limit)
 
     async def counters(self) -> dict[str, int]:
         """What the application has counted, by name."""

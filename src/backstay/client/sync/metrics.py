@@ -14,6 +14,7 @@ from backstay.model.figures import (
     FiguresAt,
     KindFigures,
     Period,
+    TenantDepths,
 )
 from backstay.model.scaling import Scaling, ScalingRule
 from backstay.model.service_levels import ServiceLevel
@@ -86,6 +87,13 @@ class SyncMetrics:
         it never reads jobs that have ended, however many there are.
         """
         return self._loop.run(lambda: self._app.metrics.depths(tenant=tenant), name="sync.metrics.depths")
+
+    def by_tenant(self, *, limit: int = 200) -> list[TenantDepths]:
+        """Return the tenants that have jobs waiting or running, by name, each state counted up to 10,000.
+
+        Jobs that have no tenant are left out.
+        """
+        return self._loop.run(lambda: self._app.metrics.by_tenant(limit=limit), name="sync.metrics.by_tenant")
 
     def desired_workers(
         self, rule: ScalingRule | None = None, *, changed_ago: Duration | None = None

@@ -112,7 +112,9 @@ async def _alerts(visitor: Visitor, given: Given) -> object:
 
 
 async def _tenants(visitor: Visitor, given: Given) -> object:
-    return await visitor.client.quotas.all(), await visitor.client.queues.pauses()
+    client = visitor.client
+    depths = await client.metrics.by_tenant() if visitor.may_for_all("metrics.read") else []
+    return await client.quotas.all(), await client.queues.pauses(), depths
 
 
 async def _audit(visitor: Visitor, given: Given) -> object:

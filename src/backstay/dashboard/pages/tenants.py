@@ -6,8 +6,10 @@ from fastapi import APIRouter, Request, Response
 
 from backstay.dashboard.forms import reason_of, text_of, whole_of
 from backstay.dashboard.frame import Frame
+from backstay.dashboard.views.tenants import tenant_rows
 
 FORM_HOME = "/tenants"
+MOST_SHOWN = 200
 
 
 class TenantPages:
@@ -24,13 +26,18 @@ class TenantPages:
         return router
 
     async def show(self, request: Request) -> Response:
-        """Show the quotas and the paused tenants."""
-        client = self._frame.visitor(request).client
+        """Show who has how much waiting and running, the quotas and the paused tenants."""
+        visitor = self._frame.visitor(request)
+        client = visitor.client
         pauses = await client.queues.pauses()
+        sees_all = visitor.may_for_all("metrics.read")
+        depths = await client.metrics.by_tenant(limit=MOST_SHOWN + 1) if sees_all else []
         return self._frame.show(
             request,
             "tenants",
             "Tenants",
+            usage=tenant_rows(depths[:MOST_SHOWN], pauses) if sees_all else None,
+            has_more=len(depths) > MOST_SHOWN,
             quotas=await client.quotas.all(),
             pauses=[pause for pause in pauses if pause.tenant is not None],
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from backstay.model.figures import Depth, Period, Tallied, TalliedAt
+from backstay.model.figures import Depth, Period, Tallied, TalliedAt, TenantDepths
 
 
 class FigureCounts(Protocol):
@@ -34,6 +34,10 @@ class FigureCounts(Protocol):
 
         Of one tenant, those that are available are counted as well.
         """
+        ...
+
+    async def by_tenant(self, *, most: int, limit: int) -> list[TenantDepths]:
+        """How many jobs of each tenant wait and run, by name, each state counted up to `most`."""
         ...
 
     async def count(self, name: str, number: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from backstay.model.figures import Depth, Measure, Period, Tallied
+from backstay.model.figures import Depth, Measure, Period, Tallied, TenantDepths
 from backstay.model.outcome import Fail
 from backstay.testing.contract.support import BOOM, DAY, HOUR, SECOND, Store
 
@@ -119,3 +119,20 @@ async def test_depths_of_a_tenant_are_its_own(store: Store) -> None:
     found = sorted(await store.stores.figures.depths(most=10, tenant="acme"), key=lambda depth: depth.state)
 
     assert found == [Depth(state, "default", "report", 1) for state in ("available", "scheduled")]
+
+
+async def test_each_tenant_is_told_what_it_has_waiting_and_running(store: Store) -> None:
+    await store.claimed(tenant="acme")
+    await store.enqueue_many(3, tenant="acme")
+    await store.enqueue(delay=HOUR, tenant="other")
+    await store.complete(await store.claimed(kind="welcome", tenant="done"))
+    await store.enqueue()
+
+    found = await store.stores.figures.by_tenant(most=3, limit=10)
+    first = await store.stores.figures.by_tenant(most=3, limit=1)
+
+    assert found == [
+        TenantDepths(tenant="acme", available=3, scheduled=0, held=0, running=1, is_capped=True),
+        TenantDepths(tenant="other", available=0, scheduled=1, held=0, running=0),
+    ]
+    assert first == found[:1]
