@@ -163,23 +163,7 @@ async def write(connection: Connection, one: dict[str, Any], part: int, plan: Ba
             name,
             [row.key for row in plan.updates],
         )
-    changed = [*plan.inserts, *plan.updates]
-    if changed:
-        await connection.execute(
-            "INSERT INTO aeon.imported_records"
-            " (team_id, dataset, external_key, data, first_import_id, import_id, row_number)"
-            " SELECT $1, $2, given.key, given.data::jsonb, $3, $3, given.number"
-            " FROM unnest($4::text[], $5::text[], $6::bigint[]) AS given (key, data, number)"
-            " ON CONFLICT (team_id, dataset, external_key) DO UPDATE"
-            " SET data = excluded.data, import_id = excluded.import_id, row_number = excluded.row_number,"
-            "     updated_at = now()",
-            team_id,
-            name,
-            import_id,
-            [row.key for row in changed],
-            [json.dumps(row.data, ensure_ascii=False) for row in changed],
-            [row.number for row in changed],
-        )
+    await _write_records(connection, one, [*plan.inserts, *plan.updates])
     await write_rejects(connection, import_id, part, plan.refused)
     figures = plan.counts()
     await connection.execute(
@@ -197,6 +181,26 @@ async def write(connection: Connection, one: dict[str, Any], part: int, plan: Ba
         plan.sha256(),
         worker,
     )
+
+
+async def _write_records(connection: Connection, one: dict[str, Any], changed: Sequence[Row]) -> None:
+    """Insert records, or put what is new in place of what is there."""
+    if changed:
+        await connection.execute(
+            "INSERT INTO aeon.imported_records"
+            " (team_id, dataset, external_key, data, first_import_id, import_id, row_number)"
+            " SELECT $1, $2, given.key, given.data::jsonb, $3, $3, given.number"
+            " FROM unnest($4::text[], $5::text[], $6::bigint[]) AS given (key, data, number)"
+            " ON CONFLICT (team_id, dataset, external_key) DO UPDATE"
+            " SET data = excluded.data, import_id = excluded.import_id, row_number = excluded.row_number,"
+            "     updated_at = now()",
+            one["team_id"],
+            one["dataset"],
+            one["id"],
+            [row.key for row in changed],
+            [json.dumps(row.data, ensure_ascii=False) for row in changed],
+            [row.number for row in changed],
+        )
 
 
 async def write_rejects(connection: Connection, import_id: UUID, part: int, rows: Sequence[Row]) -> None:

@@ -16,8 +16,8 @@ from backstay_aeon.web.callers import person
 
 def add_import_pages(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
     """What came in, and what is done with it."""
-    _listed(web, services, pages, auth)
-    _one(web, services, pages, auth)
+    for add in (_listed, _shown, _acts):
+        add(web, services, pages, auth)
 
 
 def _listed(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
@@ -56,6 +56,10 @@ def _listed(web: APIRouter, services: Services, pages: Pages, auth: Authenticati
             return pages.redirect(request, "/imports", flash=error.message, tone="bad")
         return pages.redirect(request, path_of("imports", str(made)), flash="The dry run counts the rows.")
 
+
+def _shown(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
+    reader = Annotated[Actor, Depends(auth.require("jobs.read"))]
+
     @web.get("/imports/{import_id}")
     async def one(request: Request, actor: reader, import_id: UUID) -> Response:
         try:
@@ -68,19 +72,20 @@ def _listed(web: APIRouter, services: Services, pages: Pages, auth: Authenticati
         )
 
 
-def _one(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
-    writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
+async def _done(
+    pages: Pages, request: Request, import_id: UUID, what: Callable[[], Awaitable[Any]], told: str
+) -> Response:
+    """Do it and go back to the import, with what came of it."""
+    where = path_of("imports", str(import_id))
+    try:
+        await what()
+    except AeonError as error:
+        return pages.redirect(request, where, flash=error.message, tone="bad")
+    return pages.redirect(request, where, flash=told)
 
-    async def done(
-        request: Request, import_id: UUID, what: Callable[[], Awaitable[Any]], told: str
-    ) -> Response:
-        """Do it and go back to the import, with what came of it."""
-        where = path_of("imports", str(import_id))
-        try:
-            await what()
-        except AeonError as error:
-            return pages.redirect(request, where, flash=error.message, tone="bad")
-        return pages.redirect(request, where, flash=told)
+
+def _acts(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
+    writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
 
     @web.post("/imports/{import_id}/mapping")
     async def remap(request: Request, actor: writer, import_id: UUID) -> Response:
@@ -93,7 +98,7 @@ def _one(web: APIRouter, services: Services, pages: Pages, auth: Authentication)
             await imports.remap(services, team, import_id, mapping)
             await imports.start(services, team, person(actor), import_id, dry_run=True)
 
-        return await done(request, import_id, map_and_try, "The dry run counts the rows.")
+        return await _done(pages, request, import_id, map_and_try, "The dry run counts the rows.")
 
     @web.post("/imports/{import_id}/rejects")
     async def resubmit(
@@ -105,7 +110,7 @@ def _one(web: APIRouter, services: Services, pages: Pages, auth: Authentication)
         async def send_back() -> None:
             await imports.resubmit(services, team, user, import_id, name, content)
 
-        return await done(request, import_id, send_back, "The corrected rows are checked.")
+        return await _done(pages, request, import_id, send_back, "The corrected rows are checked.")
 
     @web.post("/imports/{import_id}/{action}")
     async def act(
@@ -116,4 +121,4 @@ def _one(web: APIRouter, services: Services, pages: Pages, auth: Authentication)
         async def start_or_undo() -> None:
             await doing(services, UUID(actor.tenant), person(actor), import_id)
 
-        return await done(request, import_id, start_or_undo, "It is on its way.")
+        return await _done(pages, request, import_id, start_or_undo, "It is on its way.")

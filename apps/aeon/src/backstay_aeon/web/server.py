@@ -61,6 +61,13 @@ def web_app(services: Services) -> FastAPI:
     app.include_router(api.router(services, auth))
     app.include_router(pages.router(services, look, auth))
 
+    _tell_errors(app)
+    return app
+
+
+def _tell_errors(app: FastAPI) -> None:
+    """Answer errors of ours as problem details."""
+
     async def refused(request: Request, error: Exception) -> Response:
         problem = problem_of(error)
         handler: Any = app.exception_handlers[Problem]
@@ -73,7 +80,6 @@ def web_app(services: Services) -> FastAPI:
     # What PostgreSQL cannot store (a NUL in a text, a number too large) was sent by the caller.
     app.add_exception_handler(asyncpg.DataError, refused)
     app.add_exception_handler(asyncpg.IntegrityConstraintViolationError, refused)
-    return app
 
 
 @asynccontextmanager

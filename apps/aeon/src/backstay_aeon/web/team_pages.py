@@ -23,7 +23,7 @@ FROM public.job_schedules WHERE team_id = $1 ORDER BY created_at
 
 def add_team_pages(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
     """Files, reports and schedules."""
-    for add in (_files, _reports, _schedules):
+    for add in (_files, _reports, _new_reports, _schedules):
         add(web, services, pages, auth)
 
 
@@ -53,7 +53,6 @@ def _files(web: APIRouter, services: Services, pages: Pages, auth: Authenticatio
 
 def _reports(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
     reader = Annotated[Actor, Depends(auth.require("jobs.read"))]
-    writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
 
     @web.get("/reports")
     async def listed(request: Request, actor: reader) -> Response:
@@ -70,6 +69,10 @@ def _reports(web: APIRouter, services: Services, pages: Pages, auth: Authenticat
     @web.get("/reports/{report_id}/file")
     async def download(actor: reader, report_id: UUID) -> Response:
         return await report_response(services, report_id, UUID(actor.tenant))
+
+
+def _new_reports(web: APIRouter, services: Services, pages: Pages, auth: Authentication) -> None:
+    writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
 
     @web.post("/reports")
     async def make(

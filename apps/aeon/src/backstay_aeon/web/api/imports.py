@@ -14,15 +14,18 @@ from backstay_aeon.web.callers import object_of, person
 
 
 def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None:
-    """Tables come in, are corrected, and go out again."""
-    reader = Annotated[Actor, Depends(auth.require("jobs.read"))]
+    """Every path of imports."""
+    for add in (_begin, _read, _go_on, _correct):
+        add(api, services, auth)
+
+
+def _begin(api: APIRouter, services: Services, auth: Authentication) -> None:
     writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
-    database = services.database
 
     @api.post("/datasets/{name}", status_code=201)
     async def dataset(actor: writer, name: str, body: dict[str, Any]) -> Any:
         made = read_dataset(name, body)
-        async with database.connection() as connection:
+        async with services.database.connection() as connection:
             await import_store.save_dataset(connection, UUID(actor.tenant), made)
         return as_json(made)
 
@@ -52,13 +55,32 @@ def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None
         job = await imports.start(services, team, user, made, dry_run=dry_run)
         return {"import_id": str(made), "job_id": job}
 
+
+def _read(api: APIRouter, services: Services, auth: Authentication) -> None:
+    reader = Annotated[Actor, Depends(auth.require("jobs.read"))]
+
     @api.get("/imports")
     async def listed(actor: reader) -> Any:
-        return await import_store.of_team(database, UUID(actor.tenant))
+        return await import_store.of_team(services.database, UUID(actor.tenant))
 
     @api.get("/imports/{import_id}")
     async def shown(actor: reader, import_id: UUID) -> Any:
         return await imports.show(services, UUID(actor.tenant), import_id)
+
+    @api.get("/imports/{import_id}/rejects")
+    async def rejects(actor: reader, import_id: UUID) -> Response:
+        content = await imports.rejects(services, UUID(actor.tenant), import_id)
+        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+        name = f'attachment; filename="rejects-{import_id}.xlsx"'
+        return Response(content, media_type=kind, headers={"Content-Disposition": name})
+
+    @api.get("/imports/{import_id}/receipt")
+    async def receipt(actor: reader, import_id: UUID) -> Any:
+        return await imports.receipt(services, UUID(actor.tenant), import_id)
+
+
+def _go_on(api: APIRouter, services: Services, auth: Authentication) -> None:
+    writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
 
     @api.put("/imports/{import_id}/mapping")
     async def remap(actor: writer, import_id: UUID, body: dict[str, Any]) -> Any:
@@ -69,12 +91,13 @@ def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None
         team, user = UUID(actor.tenant), person(actor)
         return {"job_id": await imports.start(services, team, user, import_id, dry_run=dry_run)}
 
-    @api.get("/imports/{import_id}/rejects")
-    async def rejects(actor: reader, import_id: UUID) -> Response:
-        content = await imports.rejects(services, UUID(actor.tenant), import_id)
-        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-        name = f'attachment; filename="rejects-{import_id}.xlsx"'
-        return Response(content, media_type=kind, headers={"Content-Disposition": name})
+    @api.post("/imports/{import_id}/undo", status_code=202)
+    async def undo(actor: writer, import_id: UUID) -> Any:
+        return {"job_id": await imports.undo(services, UUID(actor.tenant), person(actor), import_id)}
+
+
+def _correct(api: APIRouter, services: Services, auth: Authentication) -> None:
+    writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
 
     @api.post("/imports/{import_id}/rejects", status_code=202)
     async def resubmit(actor: writer, import_id: UUID, file: Annotated[UploadFile, File()]) -> Any:
@@ -83,11 +106,3 @@ def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None
             services, UUID(actor.tenant), person(actor), import_id, file.filename or "rejects.xlsx", content
         )
         return {"job_id": job}
-
-    @api.post("/imports/{import_id}/undo", status_code=202)
-    async def undo(actor: writer, import_id: UUID) -> Any:
-        return {"job_id": await imports.undo(services, UUID(actor.tenant), person(actor), import_id)}
-
-    @api.get("/imports/{import_id}/receipt")
-    async def receipt(actor: reader, import_id: UUID) -> Any:
-        return await imports.receipt(services, UUID(actor.tenant), import_id)

@@ -51,7 +51,8 @@ class NewJob(StrictModel):
 
 def add_routes(api: APIRouter, services: Services, auth: Authentication) -> None:
     """What a team reads of its jobs, and what it does with them."""
-    _jobs(api, services, auth)
+    _submit(api, services, auth)
+    _read(api, services, auth)
     _acts(api, services, auth)
 
 
@@ -71,11 +72,9 @@ async def job_changes(services: Services, job_id: UUID) -> AsyncIterator[Event]:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def _jobs(api: APIRouter, services: Services, auth: Authentication) -> None:
-    """Jobs are submitted, listed, counted and looked at."""
-    reader = Annotated[Actor, Depends(auth.require("jobs.read"))]
+def _submit(api: APIRouter, services: Services, auth: Authentication) -> None:
+    """Jobs are submitted."""
     writer = Annotated[Actor, Depends(auth.require("jobs.write"))]
-    database = services.database
 
     @api.post("/jobs/create", status_code=202)
     async def create(
@@ -94,6 +93,12 @@ def _jobs(api: APIRouter, services: Services, auth: Authentication) -> None:
         made = await submit.create(services, UUID(actor.tenant), person(actor), given)
         response.headers["Location"] = f"/api/jobs/{made['job_id']}"
         return made
+
+
+def _read(api: APIRouter, services: Services, auth: Authentication) -> None:
+    """Jobs are listed, looked at and followed."""
+    reader = Annotated[Actor, Depends(auth.require("jobs.read"))]
+    database = services.database
 
     @api.get("/jobs")
     async def listed(
