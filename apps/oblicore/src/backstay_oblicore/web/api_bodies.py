@@ -1,5 +1,7 @@
 """What requests of the API hold, and how their errors are told."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import date
 from decimal import Decimal
 from typing import Literal
@@ -105,6 +107,15 @@ def problem_of(error: OblicoreError) -> Problem:
     if isinstance(error, FileTooLarge | TooManyRows):
         return Problem(413, error.code.lower(), str(error))
     return Problem(503 if error.retryable else 422, error.code.lower(), str(error))
+
+
+@asynccontextmanager
+async def told_in_http() -> AsyncIterator[None]:
+    """Say in HTTP what goes wrong inside of it."""
+    try:
+        yield
+    except OblicoreError as error:
+        raise problem_of(error) from error
 
 
 async def file_response(services: Services, path: str) -> Response:

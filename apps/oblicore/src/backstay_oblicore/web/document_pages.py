@@ -23,17 +23,16 @@ from backstay_oblicore.web.shared import list_page, upload_page, uploaded
 
 
 def document_pages(web: APIRouter, services: Services, access: Access) -> None:
-    _document_pages_listed(web, services, access)
-    _document_pages_new(web, services, access)
-    _document_pages_add(web, services, access)
-    _document_pages_one(web, services, access)
-    _document_pages_picture(web, services, access)
-    _document_pages_coverage(web, services, access)
-    _document_pages_changes(web, services, access)
-    _document_pages_again(web, services, access)
+    """Add the pages."""
+    _list_page(web, services, access)
+    _upload_page(web, services, access)
+    _page_with_clauses(web, services, access)
+    _picture_and_reading(web, services, access)
+    _coverage_page(web, services, access)
+    _changes_page(web, services, access)
 
 
-def _document_pages_listed(web: APIRouter, services: Services, access: Access) -> None:
+def _list_page(web: APIRouter, services: Services, access: Access) -> None:
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
 
     @web.get("/documents")
@@ -57,16 +56,12 @@ def _document_pages_listed(web: APIRouter, services: Services, access: Access) -
         )
 
 
-def _document_pages_new(web: APIRouter, services: Services, access: Access) -> None:
+def _upload_page(web: APIRouter, services: Services, access: Access) -> None:
     writer = Annotated[Actor, Depends(access.auth.require("write"))]
 
     @web.get("/documents/new")
     async def new(request: Request, actor: writer) -> Response:
         return await upload_page(request, services, access, actor, "Upload a document", with_title=True)
-
-
-def _document_pages_add(web: APIRouter, services: Services, access: Access) -> None:
-    writer = Annotated[Actor, Depends(access.auth.require("write"))]
 
     @web.post("/documents/new")
     async def add(request: Request, actor: writer) -> Response:
@@ -104,7 +99,7 @@ def _day(form: FormData, name: str) -> date | None:
     return date.fromisoformat(written) if written else None
 
 
-def _document_pages_one(web: APIRouter, services: Services, access: Access) -> None:
+def _page_with_clauses(web: APIRouter, services: Services, access: Access) -> None:
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
 
     @web.get("/documents/{document_id}")
@@ -144,8 +139,9 @@ def _document_pages_one(web: APIRouter, services: Services, access: Access) -> N
         )
 
 
-def _document_pages_picture(web: APIRouter, services: Services, access: Access) -> None:
+def _picture_and_reading(web: APIRouter, services: Services, access: Access) -> None:
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
+    writer = Annotated[Actor, Depends(access.auth.require("write"))]
 
     @web.get("/documents/{document_id}/pages/{page}.png")
     async def picture(actor: reader, document_id: UUID, page: int) -> Response:
@@ -156,8 +152,16 @@ def _document_pages_picture(web: APIRouter, services: Services, access: Access) 
         image = await asyncio.to_thread(page_picture, content, page)
         return Response(image, media_type="image/png", headers={"Cache-Control": "private, max-age=600"})
 
+    @web.post("/documents/{document_id}/extract")
+    async def again(request: Request, actor: writer, document_id: UUID) -> Response:
+        await _load(services, actor, document_id)
+        await intake.extract(services, document_id, user=user_of(actor), force=True)
+        return access.pages.redirect(
+            request, path_of("documents", str(document_id)), flash="It is being read again."
+        )
 
-def _document_pages_coverage(web: APIRouter, services: Services, access: Access) -> None:
+
+def _coverage_page(web: APIRouter, services: Services, access: Access) -> None:
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
 
     @web.get("/documents/{document_id}/coverage")
@@ -175,7 +179,7 @@ def _document_pages_coverage(web: APIRouter, services: Services, access: Access)
         )
 
 
-def _document_pages_changes(web: APIRouter, services: Services, access: Access) -> None:
+def _changes_page(web: APIRouter, services: Services, access: Access) -> None:
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
 
     @web.get("/documents/{document_id}/changes")
@@ -205,18 +209,6 @@ def _document_pages_changes(web: APIRouter, services: Services, access: Access) 
         ]
         return list_page(
             request, access, f"What {paper['title']} changed", spec, rows, empty="Nothing changed."
-        )
-
-
-def _document_pages_again(web: APIRouter, services: Services, access: Access) -> None:
-    writer = Annotated[Actor, Depends(access.auth.require("write"))]
-
-    @web.post("/documents/{document_id}/extract")
-    async def again(request: Request, actor: writer, document_id: UUID) -> Response:
-        await _load(services, actor, document_id)
-        await intake.extract(services, document_id, user=user_of(actor), force=True)
-        return access.pages.redirect(
-            request, path_of("documents", str(document_id)), flash="It is being read again."
         )
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from backstay.kit import StrictModel
 from backstay_oblicore.domain.errors import AccessDenied
 from backstay_oblicore.domain.permits.asking import merge
-from backstay_oblicore.domain.permits.conditions import read_pages
+from backstay_oblicore.domain.permits.conditions import Condition, read_pages
 from backstay_oblicore.domain.permits.pages import page_from_text
 from backstay_oblicore.domain.permits.rules import Rule
 from backstay_oblicore.domain.words import MODULE_OF_TYPE
@@ -57,22 +57,7 @@ async def extract_text(services: Services, request: ExtractRequest, *, user: UUI
     merged, doubts = merge(reading, answers, model=services.settings.model_name, most=asked.max_obligations)
     kept = [one for one in merged.conditions if one.confidence >= asked.confidence_threshold]
     return {
-        "obligations": [
-            {
-                "text": one.text,
-                "summary": one.summary,
-                "category": one.category,
-                "condition_type": one.condition_type,
-                "condition_reference": one.reference,
-                "page": one.page,
-                "frequency": one.frequency,
-                "due": str(one.due_rule),
-                "confidence_score": one.confidence,
-                "is_subjective": bool(one.subjective_phrases),
-                "subjective_phrases": list(one.subjective_phrases),
-            }
-            for one in kept
-        ],
+        "obligations": [_duty(one) for one in kept],
         "module_code": module,
         "rules_library_matches": by_rule,
         "ai_extractions": len(merged.conditions) - min(by_rule, len(merged.conditions)),
@@ -96,3 +81,19 @@ async def _module(services: Services, request: ExtractRequest, user: UUID) -> st
     if found is None:
         raise AccessDenied("there is no such document, or you may not see it")
     return request.module_code or found
+
+
+def _duty(one: Condition) -> dict[str, Any]:
+    return {
+        "text": one.text,
+        "summary": one.summary,
+        "category": one.category,
+        "condition_type": one.condition_type,
+        "condition_reference": one.reference,
+        "page": one.page,
+        "frequency": one.frequency,
+        "due": str(one.due_rule),
+        "confidence_score": one.confidence,
+        "is_subjective": bool(one.subjective_phrases),
+        "subjective_phrases": list(one.subjective_phrases),
+    }

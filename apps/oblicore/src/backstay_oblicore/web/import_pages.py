@@ -18,23 +18,18 @@ from backstay_oblicore.web.shared import upload_page, uploaded
 
 
 def import_pages(web: APIRouter, services: Services, access: Access) -> None:
-    _import_pages_new(web, services, access)
-    _import_pages_add(web, services, access)
-    _import_pages_preview(web, services, access)
-    _import_pages_confirm(web, services, access)
-    _import_pages_cancel(web, services, access)
+    """Add the pages."""
+    _upload_page(web, services, access)
+    _preview_page(web, services, access)
+    _decision(web, services, access)
 
 
-def _import_pages_new(web: APIRouter, services: Services, access: Access) -> None:
+def _upload_page(web: APIRouter, services: Services, access: Access) -> None:
     writer = Annotated[Actor, Depends(access.auth.require("write"))]
 
     @web.get("/imports/new")
     async def new(request: Request, actor: writer) -> Response:
         return await upload_page(request, services, access, actor, "Import a register", with_title=False)
-
-
-def _import_pages_add(web: APIRouter, services: Services, access: Access) -> None:
-    writer = Annotated[Actor, Depends(access.auth.require("write"))]
 
     @web.post("/imports/new")
     async def add(request: Request, actor: writer) -> Response:
@@ -76,7 +71,7 @@ def options_of(form: FormData) -> dict[str, Any]:
     }
 
 
-def _import_pages_preview(web: APIRouter, services: Services, access: Access) -> None:
+def _preview_page(web: APIRouter, services: Services, access: Access) -> None:
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
 
     @web.get("/obligations/import/{import_id}/preview")
@@ -111,7 +106,7 @@ def _import_pages_preview(web: APIRouter, services: Services, access: Access) ->
         )
 
 
-def _import_pages_confirm(web: APIRouter, services: Services, access: Access) -> None:
+def _decision(web: APIRouter, services: Services, access: Access) -> None:
     writer = Annotated[Actor, Depends(access.auth.require("write"))]
 
     @web.post("/obligations/import/{import_id}/confirm")
@@ -122,10 +117,6 @@ def _import_pages_confirm(web: APIRouter, services: Services, access: Access) ->
         except OblicoreError as error:
             return access.pages.redirect(request, target, flash=str(error), tone="bad")
         return access.pages.redirect(request, target, flash="The duties are being created.", tone="good")
-
-
-def _import_pages_cancel(web: APIRouter, services: Services, access: Access) -> None:
-    writer = Annotated[Actor, Depends(access.auth.require("write"))]
 
     @web.post("/obligations/import/{import_id}/cancel")
     async def cancel(request: Request, actor: writer, import_id: UUID) -> Response:

@@ -33,30 +33,9 @@ def preferences_pages(web: APIRouter, services: Services, access: Access) -> Non
     """Add the page and its form."""
     reader = Annotated[Actor, Depends(access.auth.require("read"))]
 
-    async def shown(request: Request, actor: Actor, form: CheckedForm[Any], token: str = "") -> Response:
-        user = user_of(actor)
-        async with services.database.as_user(user) as connection:
-            chosen = (await notifications.preferences_of(connection, [user])).get(user)
-            row = await connection.fetchrow("SELECT email, phone FROM oblicore.users WHERE id = $1", user)
-        if chosen is None:
-            raise not_found()
-        hours = [(str(hour), f"{hour:02d}:00") for hour in range(24)]
-        return access.pages.render(
-            request,
-            "preferences.html",
-            title="What you are told",
-            chosen=chosen,
-            topics=TOPICS.items(),
-            person=row,
-            hours=hours,
-            form=form,
-            token=token,
-            status=422 if form.errors else 200,
-        )
-
     @web.get("/preferences")
     async def preferences(request: Request, actor: reader) -> Response:
-        return await shown(request, actor, blank_form())
+        return await _shown(request, actor, services, access, blank_form())
 
     @web.post("/preferences")
     async def choose(request: Request, actor: reader) -> Response:
@@ -76,16 +55,45 @@ def preferences_pages(web: APIRouter, services: Services, access: Access) -> Non
                 async with services.database.as_user(user_of(actor)) as connection:
                     await notifications.save_preferences(connection, user_of(actor), chosen)
         if form.value is None:
-            return await shown(request, actor, form)
+            return await _shown(request, actor, services, access, form)
         return access.pages.redirect(request, "/preferences", flash="Saved.", tone="good")
 
     @web.post("/preferences/token")
     async def make_token(request: Request, actor: reader) -> Response:
         form = await check_form(request, TokenForm)
         if form.value is None:
-            return await shown(request, actor, form)
+            return await _shown(request, actor, services, access, form)
         user = user_of(actor)
         async with services.database.as_service() as connection:
             roles = await rights_of(connection, user)
         token = token_for(services.settings.secret, user, roles, hours=24 * form.value.days)
-        return await shown(request, actor, form, token)
+        return await _shown(request, actor, services, access, form, token)
+
+
+async def _shown(
+    request: Request,
+    actor: Actor,
+    services: Services,
+    access: Access,
+    form: CheckedForm[Any],
+    token: str = "",
+) -> Response:
+    user = user_of(actor)
+    async with services.database.as_user(user) as connection:
+        chosen = (await notifications.preferences_of(connection, [user])).get(user)
+        row = await connection.fetchrow("SELECT email, phone FROM oblicore.users WHERE id = $1", user)
+    if chosen is None:
+        raise not_found()
+    hours = [(str(hour), f"{hour:02d}:00") for hour in range(24)]
+    return access.pages.render(
+        request,
+        "preferences.html",
+        title="What you are told",
+        chosen=chosen,
+        topics=TOPICS.items(),
+        person=row,
+        hours=hours,
+        form=form,
+        token=token,
+        status=422 if form.errors else 200,
+    )

@@ -25,30 +25,7 @@ async def register(
     """Return the obligations that the reader may see, soonest first."""
     return plain(
         await connection.fetch(
-            """
-            SELECT duty.id, duty.condition_reference, duty.summary, duty.original_text, duty.category,
-                   duty.condition_type, duty.frequency, duty.status, duty.review_status, duty.deadline_date,
-                   duty.confidence_score::float8 AS confidence_score, duty.source, duty.page_number, duty.due_words,
-                   duty.subjective_phrases, site.name AS site_name, paper.title AS document_title,
-                   paper.permit_number, duty.document_id, duty.site_id,
-                   (SELECT count(*) FROM oblicore.obligation_evidence_links AS link
-                    WHERE link.obligation_id = duty.id AND link.unlinked_at IS NULL) AS evidence_count
-            FROM oblicore.obligations AS duty
-            JOIN oblicore.sites AS site ON site.id = duty.site_id
-            JOIN oblicore.documents AS paper ON paper.id = duty.document_id
-            WHERE duty.deleted_at IS NULL
-              AND duty.review_status <> 'REJECTED'
-              AND (duty.superseded_at IS NULL OR $3::uuid IS NOT NULL)
-              AND ($1::text IS NULL OR duty.status = $1)
-              AND ($2::uuid IS NULL OR duty.site_id = $2)
-              AND ($3::uuid IS NULL OR duty.document_id = $3)
-              AND ($4::text IS NULL OR duty.category = $4)
-              AND ($5::text IS NULL OR strpos(
-                  lower(concat_ws(' ', duty.condition_reference, duty.summary, duty.original_text)), lower($5)
-              ) > 0)
-            ORDER BY duty.deadline_date NULLS LAST, duty.page_number, duty.condition_reference, duty.id
-            LIMIT 5000
-            """,
+            REGISTER,
             status,
             site,
             document,
@@ -56,6 +33,32 @@ async def register(
             words,
         )
     )
+
+
+REGISTER = """
+    SELECT duty.id, duty.condition_reference, duty.summary, duty.original_text, duty.category,
+           duty.condition_type, duty.frequency, duty.status, duty.review_status, duty.deadline_date,
+           duty.confidence_score::float8 AS confidence_score, duty.source, duty.page_number, duty.due_words,
+           duty.subjective_phrases, site.name AS site_name, paper.title AS document_title,
+           paper.permit_number, duty.document_id, duty.site_id,
+           (SELECT count(*) FROM oblicore.obligation_evidence_links AS link
+            WHERE link.obligation_id = duty.id AND link.unlinked_at IS NULL) AS evidence_count
+    FROM oblicore.obligations AS duty
+    JOIN oblicore.sites AS site ON site.id = duty.site_id
+    JOIN oblicore.documents AS paper ON paper.id = duty.document_id
+    WHERE duty.deleted_at IS NULL
+      AND duty.review_status <> 'REJECTED'
+      AND (duty.superseded_at IS NULL OR $3::uuid IS NOT NULL)
+      AND ($1::text IS NULL OR duty.status = $1)
+      AND ($2::uuid IS NULL OR duty.site_id = $2)
+      AND ($3::uuid IS NULL OR duty.document_id = $3)
+      AND ($4::text IS NULL OR duty.category = $4)
+      AND ($5::text IS NULL OR strpos(
+          lower(concat_ws(' ', duty.condition_reference, duty.summary, duty.original_text)), lower($5)
+      ) > 0)
+    ORDER BY duty.deadline_date NULLS LAST, duty.page_number, duty.condition_reference, duty.id
+    LIMIT 5000
+"""
 
 
 async def sites(connection: Connection) -> list[tuple[str, str]]:
@@ -227,21 +230,22 @@ async def home(connection: Connection, user: UUID, today: date) -> dict[str, Any
         """,
         today,
     )
-    sites = await connection.fetch(
-        """
-        SELECT site.id, site.name, count(duty.id) AS duties,
-               count(*) FILTER (WHERE duty.status = 'OVERDUE') AS overdue,
-               count(*) FILTER (WHERE duty.status = 'DUE_SOON') AS due_soon
-        FROM oblicore.sites AS site
-        LEFT JOIN oblicore.obligations AS duty
-            ON duty.site_id = site.id AND duty.deleted_at IS NULL AND duty.review_status <> 'REJECTED'
-           AND duty.superseded_at IS NULL
-        WHERE site.deleted_at IS NULL
-        GROUP BY site.id, site.name
-        ORDER BY overdue DESC, due_soon DESC, site.name
-        """
-    )
+    sites = await connection.fetch(SITES)
     return {**dict(row), "reviews": reviews, "soon": plain(soon), "sites": plain(sites)}
+
+
+SITES = """
+    SELECT site.id, site.name, count(duty.id) AS duties,
+           count(*) FILTER (WHERE duty.status = 'OVERDUE') AS overdue,
+           count(*) FILTER (WHERE duty.status = 'DUE_SOON') AS due_soon
+    FROM oblicore.sites AS site
+    LEFT JOIN oblicore.obligations AS duty
+        ON duty.site_id = site.id AND duty.deleted_at IS NULL AND duty.review_status <> 'REJECTED'
+       AND duty.superseded_at IS NULL
+    WHERE site.deleted_at IS NULL
+    GROUP BY site.id, site.name
+    ORDER BY overdue DESC, due_soon DESC, site.name
+"""
 
 
 async def table(connection: Connection, name: str) -> list[dict[str, Any]]:
