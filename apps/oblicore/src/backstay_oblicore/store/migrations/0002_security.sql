@@ -72,159 +72,43 @@ BEGIN ATOMIC
     );
 END;
 
-ALTER TABLE oblicore.documents ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.documents TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.documents FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.documents FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.documents FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.documents FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.excel_imports ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.excel_imports TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.excel_imports FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.excel_imports FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.excel_imports FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.excel_imports FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.obligations ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.obligations TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.obligations FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.obligations FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.obligations FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.obligations FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.schedules ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.schedules TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.schedules FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.schedules FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.schedules FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.schedules FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.deadlines ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.deadlines TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.deadlines FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.deadlines FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.deadlines FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.deadlines FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.evidence_items ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.evidence_items TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.evidence_items FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.evidence_items FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.evidence_items FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.evidence_items FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.document_sentences ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.document_sentences TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.document_sentences FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.document_sentences FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.document_sentences FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.document_sentences FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.review_queue_items ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.review_queue_items TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.review_queue_items FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.review_queue_items FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.review_queue_items FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.review_queue_items FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.extraction_logs ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.extraction_logs TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.extraction_logs FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.extraction_logs FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.extraction_logs FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.extraction_logs FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.parameters ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.parameters TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.parameters FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.parameters FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.parameters FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.parameters FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.lab_results ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.lab_results TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.lab_results FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.lab_results FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.lab_results FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.lab_results FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.generators ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.generators TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.generators FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.generators FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.generators FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.generators FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.aer_documents ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.aer_documents TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.aer_documents FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.aer_documents FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.aer_documents FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.aer_documents FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
-
-ALTER TABLE oblicore.obligation_evidence_links ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.obligation_evidence_links TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.obligation_evidence_links FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.obligation_evidence_links FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.obligation_evidence_links FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.obligation_evidence_links FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.run_hour_records ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.run_hour_records TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.run_hour_records FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.run_hour_records FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.run_hour_records FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.run_hour_records FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.stack_tests ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.stack_tests TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.stack_tests FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.stack_tests FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.stack_tests FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.stack_tests FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.fuel_records ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.fuel_records TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.fuel_records FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.fuel_records FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.fuel_records FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.fuel_records FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.incidents ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.incidents TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.incidents FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.incidents FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.incidents FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.incidents FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.pack_distributions ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.pack_distributions TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.pack_distributions FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.pack_distributions FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.pack_distributions FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.pack_distributions FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.cross_sell_triggers ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.cross_sell_triggers TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.cross_sell_triggers FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.cross_sell_triggers FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.cross_sell_triggers FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.cross_sell_triggers FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.module_activations ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.module_activations TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.module_activations FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, NULL));
-CREATE POLICY users_add ON oblicore.module_activations FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_change ON oblicore.module_activations FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, NULL)) WITH CHECK (oblicore.may_change(company_id, NULL));
-CREATE POLICY users_remove ON oblicore.module_activations FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, NULL));
-
-ALTER TABLE oblicore.audit_packs ENABLE ROW LEVEL SECURITY;
-CREATE POLICY service_sees_all ON oblicore.audit_packs TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
-CREATE POLICY users_see ON oblicore.audit_packs FOR SELECT TO oblicore_user USING (oblicore.may_see(company_id, site_id));
-CREATE POLICY users_add ON oblicore.audit_packs FOR INSERT TO oblicore_user WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_change ON oblicore.audit_packs FOR UPDATE TO oblicore_user USING (oblicore.may_change(company_id, site_id)) WITH CHECK (oblicore.may_change(company_id, site_id));
-CREATE POLICY users_remove ON oblicore.audit_packs FOR DELETE TO oblicore_user USING (oblicore.may_change(company_id, site_id));
+-- What belongs to a site is seen and changed by who may see and change the site; what belongs to a company as a
+-- whole (its `place` is NULL) by who may do so anywhere in the company.
+DO $$
+DECLARE
+    of_sites CONSTANT text[] := ARRAY[
+        'documents', 'excel_imports', 'obligations', 'schedules', 'deadlines', 'evidence_items',
+        'document_sentences', 'review_queue_items', 'extraction_logs', 'parameters', 'lab_results',
+        'generators', 'aer_documents', 'audit_packs'
+    ];
+    of_companies CONSTANT text[] := ARRAY[
+        'obligation_evidence_links', 'run_hour_records', 'stack_tests', 'fuel_records', 'incidents',
+        'pack_distributions', 'cross_sell_triggers', 'module_activations'
+    ];
+    name text;
+    place text;
+BEGIN
+    FOREACH name IN ARRAY of_sites || of_companies LOOP
+        place := CASE WHEN name = ANY (of_sites) THEN 'site_id' ELSE 'NULL' END;
+        EXECUTE format(
+            $policies$
+            ALTER TABLE oblicore.%1$I ENABLE ROW LEVEL SECURITY;
+            CREATE POLICY service_sees_all ON oblicore.%1$I TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
+            CREATE POLICY users_see ON oblicore.%1$I FOR SELECT TO oblicore_user
+            USING (oblicore.may_see(company_id, %2$s));
+            CREATE POLICY users_add ON oblicore.%1$I FOR INSERT TO oblicore_user
+            WITH CHECK (oblicore.may_change(company_id, %2$s));
+            CREATE POLICY users_change ON oblicore.%1$I FOR UPDATE TO oblicore_user
+            USING (oblicore.may_change(company_id, %2$s)) WITH CHECK (oblicore.may_change(company_id, %2$s));
+            CREATE POLICY users_remove ON oblicore.%1$I FOR DELETE TO oblicore_user
+            USING (oblicore.may_change(company_id, %2$s));
+            $policies$,
+            name,
+            place
+        );
+    END LOOP;
+END
+$$;
 
 ALTER TABLE oblicore.companies ENABLE ROW LEVEL SECURITY;
 CREATE POLICY service_sees_all ON oblicore.companies TO oblicore_service USING (TRUE) WITH CHECK (TRUE);
