@@ -7,9 +7,9 @@ The newest migration that has them is written anew, unless a release has frozen 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
+import zipfile
 from collections.abc import Collection
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from backstay.stores.database.queries import statement_text
 
 SQL = Path(__file__).resolve().parents[1] / "src" / "backstay" / "stores" / "sql" / "postgres"
 MIGRATIONS = SQL / "migrations"
-FROZEN = Path(__file__).resolve().parents[1] / "tests" / "releases" / "migrations.json"
+RELEASES = Path(__file__).resolve().parents[1] / "tests" / "releases"
 FUNCTIONS = Path(__file__).with_name("working_from_sql.sql")
 BEGIN, END = "-- Working from SQL: written by tools/write_working_sql.py\n", "-- End of working from SQL\n"
 
@@ -54,9 +54,13 @@ def target(newest: Path, text: str, frozen: Collection[str]) -> tuple[Path, str]
 
 def frozen() -> set[str]:
     """The migrations for PostgreSQL that a release has frozen."""
-    if not FROZEN.exists():
-        return set()
-    return {Path(name).name for name in json.loads(FROZEN.read_text("utf-8")) if name.startswith("postgres/")}
+    inside = "backstay/stores/sql/postgres/migrations/"
+    return {
+        name.removeprefix(inside)
+        for wheel in RELEASES.glob("backstay-*.whl")
+        for name in zipfile.ZipFile(wheel).namelist()
+        if name.startswith(inside)
+    }
 
 
 def functions() -> str:
