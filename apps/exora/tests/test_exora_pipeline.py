@@ -332,6 +332,11 @@ async def test_running_a_pass_again_replaces_its_rows(practice: Practice) -> Non
         "SELECT processing_session_id FROM exora.shell_files WHERE id = $1", document
     )
     call = PassCall(2, document, practice.patients[0], session, str(session), "ai_queue_simple")
+    await practice.rows(
+        "UPDATE exora.patient_conditions SET name = 'of the run before'"
+        " WHERE id = (SELECT id FROM exora.patient_conditions WHERE shell_file_id = $1 LIMIT 1)",
+        document,
+    )
 
     await enqueue_pass(None, call, priority=5, filename="again.pdf", practice=practice.name)
 
