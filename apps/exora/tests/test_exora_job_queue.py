@@ -163,10 +163,12 @@ async def test_a_job_that_is_stored_from_python_takes_its_lanes_and_no_other(
 
 async def test_a_job_that_is_stored_from_python_takes_one_of_the_five_categories(practice: Practice) -> None:
     """EXO-003: the category of the audit's own sample is refused."""
-    from backstay_exora.jobs import audit_cleanup
+    from backstay_exora.app import app
+
+    named = {"job_category": "document_processing"}
 
     with pytest.raises(InvalidArguments, match="job_category"):
-        await audit_cleanup.options(run_at=FAR).enqueue(job_category="document_processing")  # type: ignore[call-overload]
+        await app.jobs.enqueue_by_name("audit_cleanup", named, JobOptions(run_at=FAR))
 
 
 async def test_a_type_without_a_lane_does_not_wait_in_one(practice: Practice) -> None:
