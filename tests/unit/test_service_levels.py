@@ -22,7 +22,7 @@ def judged(**facts: object) -> dict[str, bool | None]:
         "waiting": 0,
         "workers": [],
     }
-    seen = ServiceSituation(**{**nothing, **facts}, since=NOW - DAY, now=NOW)  # type: ignore[arg-type]  # a table
+    seen = ServiceSituation(**{**nothing, **facts}, since=NOW - DAY, now=NOW)  # type: ignore[arg-type]  # a table of facts
     return {level.name: level.holds for level in service_levels(seen)}
 
 

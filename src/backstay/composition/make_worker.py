@@ -317,7 +317,7 @@ def _duties(
     emit: Emit,
     env: Env,
 ) -> Maintenance:
-    figures = FigureWriter(stores.figures, worker.take_tally, emit=emit)
+    figures = FigureWriter(stores.figures, worker._take_tally, emit=emit)
     rescuer = _rescuer(connections, stores, numbers, lease, figures, emit=emit, env=env)
     return Maintenance(
         stores.workers,

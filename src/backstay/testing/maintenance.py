@@ -54,7 +54,7 @@ async def _rescue(app: Backstay, stores: Stores, worker: Worker) -> None:
     # Not the rescuer's own sweep: it waits after a jump of the clock, and travelling is nothing else.
     numbers = EffectivePolicies(app._builder, worker._emit)
     numbers.use(await stores.overrides.all())
-    figures = FigureWriter(stores.figures, worker.take_tally, emit=worker._emit)
+    figures = FigureWriter(stores.figures, worker._take_tally, emit=worker._emit)
     rescuer = Rescuer(
         stores.claims,
         StoredDecider(stores.kinds, numbers, worker._env),

@@ -99,7 +99,7 @@ class Worker:
         """How many outcomes this worker has stored."""
         return self._settler.settled if self._settler else 0
 
-    def take_tally(self) -> list[Tallied]:
+    def _take_tally(self) -> list[Tallied]:
         """What it has counted for the figures since the last time."""
         return self._runner.take_tally() + (self._settler.take_deaths() if self._settler else [])
 
