@@ -81,12 +81,12 @@ from backstay.model.records import WorkerRecord as WorkerRecord
 from backstay.model.scaling import Scaling as Scaling
 from backstay.model.scaling import ScalingRule as ScalingRule
 from backstay.model.scaling import ScalingSignals as ScalingSignals
-from backstay.model.service_levels import ServiceLevel as ServiceLevel
 from backstay.model.schedules.records import HistoryEntry as HistoryEntry
 from backstay.model.schedules.records import Lock as Lock
 from backstay.model.schedules.schedule import Definition as Definition
 from backstay.model.schedules.schedule import Schedule as Schedule
 from backstay.model.schedules.schedule import ScheduleOverride as ScheduleOverride
+from backstay.model.service_levels import ServiceLevel as ServiceLevel
 from backstay.model.signals import Signal as Signal
 from backstay.model.state_match import StateMatch as StateMatch
 from backstay.model.suggestions import Rebuilt as Rebuilt
