@@ -20,7 +20,7 @@ APPS := $(patsubst apps/%/pyproject.toml,%,$(wildcard apps/*/pyproject.toml))
 APP_PACKAGES := $(foreach package,$(wildcard apps/*/src/*/__init__.py),$(notdir $(patsubst %/,%,$(dir $(package)))))
 DEMOS := $(filter-out parts,$(APPS))
 
-.PHONY: help setup demo fuzz test test-engine gate prove prove-engine simulate chaos chaos-long check fix walk bench bench-quick bench-pages clean
+.PHONY: help setup demo fuzz test test-engine gate prove prove-engine simulate chaos chaos-long check fix walk bench bench-quick bench-service bench-pages clean
 .PHONY: $(addprefix test-,$(APPS)) $(addprefix prove-,$(APPS)) $(addprefix demo-,$(DEMOS))
 
 help: ## Print this list
@@ -120,6 +120,10 @@ walk: $(VENV)/.installed-dev ## Trace the way of one job through the files, and 
 
 bench-quick: $(VENV)/.installed-dev ## Run the short benchmark: us and the bare loop, in two minutes
 	$(BIN)/python -m bench.quick
+
+# With fewer jobs, or more rounds: make bench-service ARGS="--jobs 1000 --rounds 9"
+bench-service: $(VENV)/.installed-dev ## Measure POST /jobs, live events, and what a listener and row security cost
+	$(BIN)/python -m bench.service $(ARGS)
 
 # A part of it, elsewhere than in the report: make bench ARGS="--only w3 --peers pgqueuer --rounds 5 --out build/part.json"
 bench: $(VENV)/.installed-dev ## Run the whole benchmark with all peers, and write its report and page (55 min)
