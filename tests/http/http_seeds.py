@@ -135,6 +135,10 @@ class Seeds:
             "keys": [(key.prefix, key.revoked_at) for key in await client.api_keys.all()],
             "pauses": await client.queues.pauses(),
             "webhooks": await client.webhooks.all(),
+            "flows": await client.flows.all(),
+            "operations": await client.operations.all(),
+            "failures": await client.failures.all(),
+            "audit": await client.audit.search(limit=1000),
         }
 
 
