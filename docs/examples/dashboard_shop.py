@@ -13,6 +13,7 @@ import httpx
 
 from backstay import Backstay, Context, Flow, Hopeless, Limit
 from backstay.dashboard import Standalone
+from backstay.records import JobFilter
 
 app = Backstay(os.environ.get("BACKSTAY_URL", f"sqlite:///{tempfile.mkdtemp()}/shop.db"))
 app.queue("mail", limit=20)
@@ -101,6 +102,23 @@ async def fill(app: Backstay) -> None:
     await app.queues.pause("newsletter", reason="the text is not approved yet", by="grace")
     await catalogue(app).enqueue()
     await export(app).enqueue()
+    await let_branches_write(app)
+
+
+async def let_branches_write(app: Backstay) -> None:
+    """Letters of three branches, each a tenant; those of the last winter are cancelled by an operation."""
+    for branch, letters in {"north": 12, "south": 5, "overseas": 3}.items():
+        await send_mail.options(tenant=branch, delay="2h").enqueue_many(
+            [{"to": f"{branch}-{number}@example.org"} for number in range(letters)]
+        )
+    await app.quotas.set(500, tenant="south", by="grace", reason="a trial branch")
+    await app.queues.pause(tenant="overseas", by="grace", reason="its contract has ended")
+    await send_mail.options(tags=["winter"], delay="30d").enqueue_many(
+        [{"to": f"customer{number}@example.org", "subject": "Winter sale"} for number in range(40)]
+    )
+    await app.operations.start(
+        "jobs.cancel", JobFilter(tag="winter"), reason="the winter is over", by="grace", pace=0.3
+    )
 
 
 def catalogue(app: Backstay) -> Flow:
