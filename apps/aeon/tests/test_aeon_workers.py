@@ -298,7 +298,7 @@ async def test_a_job_submitted_while_redis_is_away_runs(fleet: Fleet) -> None:
 async def test_whatever_is_pushed_into_redis_each_job_runs_once(fleet: Fleet, half: int) -> None:
     """AEO-016, AEO-011: an id a hundred times, unknown and finished ones, a deleted list: one execution each."""
     first = [await fleet.submit("quick", {"number": number}) for number in range(half)]
-    assert (await fleet.job(first[0]))["status"] == "queued"
+    await fleet.until(lambda: is_queued(fleet, first[0]))
     keys = [key async for key in fleet.redis.scan_iter("queue:pending:quick:*")]
     assert len(keys) == 1
     await fleet.redis.lpush(keys[0], *[str(first[0])] * 100, *[str(uuid4()) for _ in range(20)])
@@ -324,6 +324,26 @@ async def test_whatever_is_pushed_into_redis_each_job_runs_once(fleet: Fleet, ha
 
     await fleet.until(is_mirrored)
     assert await fleet.redis.get(f"job:{last}:status") == "completed"
+
+
+async def is_queued(fleet: Fleet, job: UUID) -> bool:
+    """Whether Redis has heard of a job, as those who watch have noted."""
+    await watch.note_announced(fleet.services)
+    return bool((await fleet.job(job))["status"] == "queued")
+
+
+async def test_a_job_of_which_redis_hears_later_is_queued_then(fleet: Fleet) -> None:
+    """AEO-006: whatever was noted when it was stored."""
+    job = await fleet.submit("quick")
+    await fleet.until(lambda: is_queued(fleet, job))
+    await fleet.database.execute("DELETE FROM aeon.announced")
+    assert (await fleet.job(job))["status"] == "pending"
+    assert await is_queued(fleet, job)
+    await fleet.redis.flushall()
+    other = await fleet.submit("quick")
+    await fleet.database.execute("DELETE FROM aeon.announced")
+    await fleet.redis.flushall()
+    assert not await is_queued(fleet, other)
 
 
 async def test_jobs_that_are_due_later_start_once_each(fleet: Fleet) -> None:

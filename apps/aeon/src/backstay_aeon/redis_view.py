@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import redis.asyncio
@@ -37,6 +38,20 @@ class RedisView:
             return bool(await client.exists(f"job:{job_id}:status"))
         except AWAY:
             return False
+
+    async def which(self, job_ids: Sequence[object]) -> list[object]:
+        """Those of these jobs that were announced; none where Redis is away."""
+        client = self._connect()
+        if client is None or not job_ids:
+            return []
+        try:
+            async with client.pipeline(transaction=False) as pipeline:
+                for job_id in job_ids:
+                    pipeline.exists(f"job:{job_id}:status")
+                found = await pipeline.execute()
+        except AWAY:
+            return []
+        return [job_id for job_id, is_there in zip(job_ids, found, strict=True) if is_there]
 
     async def version(self) -> str:
         """The version of the server; raises RedisError or OSError."""

@@ -20,6 +20,11 @@ UPDATE aeon.watch SET looked_at = clock_timestamp()
 WHERE (SELECT TRUE FROM aeon.watch WHERE looked_at < clock_timestamp() - interval '4 seconds' FOR UPDATE SKIP LOCKED)
 RETURNING TRUE
 """
+UNNOTED = """
+SELECT id FROM backstay.jobs AS job
+WHERE state = 'available' AND NOT EXISTS (SELECT 1 FROM aeon.announced WHERE job_id = job.id)
+ORDER BY id LIMIT 1000
+"""
 SPANS = """
 INSERT INTO aeon.worker_spans (worker_id, type, started_at, last_seen_at, ended)
 SELECT id, type, started_at, heartbeat_at,
@@ -43,7 +48,19 @@ async def keep_watching(services: Services) -> None:
 async def look(services: Services) -> list[str]:
     """Fire and clear alerts by the figures of now; return the names of those that hold."""
     await services.database.execute(SPANS)
+    await note_announced(services)
     return await apply(services, await metrics.collect(services.database))
+
+
+async def note_announced(services: Services) -> None:
+    """Call jobs queued that Redis has heard of since they were stored: by plain SQL, or while it was slow."""
+    if not services.redis.is_on:
+        return
+    rows = await services.database.rows(UNNOTED)
+    told = await services.redis.which([row["id"] for row in rows])
+    await services.database.execute(
+        "INSERT INTO aeon.announced (job_id) SELECT unnest($1::uuid[]) ON CONFLICT DO NOTHING", told
+    )
 
 
 async def apply(services: Services, figures: dict[str, Any]) -> list[str]:
