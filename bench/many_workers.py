@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -31,7 +32,7 @@ from bench.many_workers_program import KINDS, PLAIN, SHARE, SHARED, application
 from bench.namespaces import NETWORK, SERVER, Namespaces
 
 OUT = Path(__file__).parent / "out" / "many_workers.json"
-START_SECONDS = 300
+START_SECONDS = 600
 SMALL_TENANTS, SMALL, BIG = 7, 200, 6_000
 WAYS = ("skip locked", "redis")
 ALIVE = "SELECT count(*) FROM backstay.workers WHERE state = 'alive'"
@@ -204,7 +205,7 @@ async def run(given: argparse.Namespace) -> list[Drain]:
     with ground(max(numbers)) as at:
         for number in range(given.rounds):
             for workers in numbers:
-                for way in WAYS if number % 2 else WAYS[::-1]:
+                for way in given.ways if number % 2 else given.ways[::-1]:
                     found = await measure(at, way, workers, given.jobs, f"round_{len(drains)}")
                     drains.append(found)
                     sys.stdout.write(f"{json.dumps(asdict(found))}\n")
@@ -218,8 +219,11 @@ def main() -> None:
     parser.add_argument("--workers", default="1,4,16,64")
     parser.add_argument("--jobs", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
+    # Told to stop, it still removes what it has made.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     drains = asyncio.run(run(given))
     report: dict[str, Any] = {
         "machine": {"processors": os.cpu_count(), "python": platform.python_version()},

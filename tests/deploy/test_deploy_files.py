@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
-import asyncpg
+import httpx
 import jsonschema
 import kubernetes_validate
 import pytest
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 
 from backstay import Backstay
 from backstay.cli.commands import backstay
+from backstay.dashboard.standalone import Account, Standalone
 from backstay.testing import PrivatePostgres
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,31 +176,46 @@ def test_the_autoscaler_finds_its_deployment_and_its_secret() -> None:
     assert scaled["spec"]["minReplicaCount"] <= scaled["spec"]["fallback"]["replicas"]
 
 
-async def test_the_autoscaler_counts_what_waits(postgres_server: PrivatePostgres) -> None:
+async def test_the_autoscaler_is_answered_by_the_service_of_the_dashboard(
+    postgres_server: PrivatePostgres,
+) -> None:
     postgres_server.create_database("scaled")
-    url = postgres_server.url("scaled")
-    app = Backstay(url)
+    app = Backstay(postgres_server.url("scaled"))
 
     @app.job
     async def work(n: int) -> None: ...
 
     await app.migrate()
-    await work.enqueue_many([{"n": n} for n in range(7)])
-    await work.options(delay="1h").enqueue(n=8)
-    await app.close()
-    scaled, _ = resources(DEPLOY / "kubernetes" / "scaledobject.yaml")
-
-    server = await asyncpg.connect(url)
-    # A role that may read the view and nothing else, as the guide makes it.
-    await server.execute(
-        "CREATE ROLE keda; GRANT USAGE ON SCHEMA backstay TO keda; GRANT SELECT ON backstay.job_view TO keda;"
-        "SET ROLE keda"
+    key = await app.api_keys.create("keda", tenant="*", scopes=["metrics.read"])
+    scaled, authentication = resources(DEPLOY / "kubernetes" / "scaledobject.yaml")
+    (trigger,) = scaled["spec"]["triggers"]
+    asked = urlsplit(trigger["metadata"]["url"])
+    service = next(
+        one for one in resources(DEPLOY / "kubernetes" / "dashboard.yaml") if one["kind"] == "Service"
     )
-    waiting, oldest = [await server.fetchval(one["metadata"]["query"]) for one in scaled["spec"]["triggers"]]
-    await server.close()
+    site = Standalone(app, host="0.0.0.0", port=0, account=Account("admin", "a long password"))
+    site.close()
 
-    assert waiting == 7
-    assert oldest >= 0
+    async with app.working():
+        answers = []
+        for count in (0, 300):
+            await app.queues.pause("default", reason="so that they wait")
+            await work.enqueue_many([{"n": n} for n in range(count)])
+            transport = httpx.ASGITransport(site.web)
+            async with httpx.AsyncClient(transport=transport, base_url="http://backstay-dashboard") as client:
+                answer = await client.get(
+                    f"{asked.path}?{asked.query}", headers={"Authorization": f"Bearer {key.text}"}
+                )
+            answers.append(answer.json()[trigger["metadata"]["valueLocation"]])
+    await app.close()
+
+    assert asked.hostname == service["metadata"]["name"]
+    assert answers == [1, 2]
+    assert trigger["metadata"]["authMode"] == "bearer"
+    assert [one["parameter"] for one in authentication["spec"]["secretTargetRef"]] == ["token"]
+    bounds = dict(parse_qsl(asked.query))
+    spec = scaled["spec"]
+    assert (int(bounds["least"]), int(bounds["most"])) == (spec["minReplicaCount"], spec["maxReplicaCount"])
 
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
@@ -207,9 +224,9 @@ def test_systemd_takes_the_unit(path: Path, tmp_path: Path) -> None:
     text = path.read_text().replace("/srv/backstay/.venv/bin/backstay", shutil.which("true") or "/bin/true")
     (tmp_path / path.name).write_text(text)
     if program is None:
-        assert {"[Unit]", "[Service]", "[Install]"} <= set(text.splitlines())
-        return
-
+        pytest.skip(
+            "systemd-analyze is not here: install your system's package systemd to have units verified"
+        )
     done = subprocess.run(
         [program, "verify", "--man=no", tmp_path / path.name], capture_output=True, text=True
     )

@@ -46,6 +46,7 @@ def test_a_redis_is_found_by_its_host() -> None:
 
     assert wakeups() == "redis://redis:6379/0"
     assert wakeups(REDIS_PASSWORD="s", REDIS_PORT="7000", REDIS_DB="2") == "redis://:s@redis:7000/2"
+    assert wakeups(REDIS_URL="rediss://:s@hosted:6380/0") == "rediss://:s@hosted:6380/0"
 
 
 def test_a_port_that_is_none_is_refused_by_its_variable() -> None:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as ConnectionClosed
 from redis.exceptions import RedisError
 
 from backstay.model.events import Emit
@@ -78,7 +79,12 @@ class RedisLink:
     async def ask(self, do: Callable[[Redis], Awaitable[T]]) -> T:
         """The same for people and programs that want to know; raises what Redis raises."""
         async with asyncio.timeout(TIMEOUT):
-            return await do(self._open())
+            try:
+                return await do(self._open())
+            except ConnectionClosed:
+                # Of a server that was there before: this one has not been asked yet.
+                await self._open().connection_pool.disconnect()
+                return await do(self._open())
 
     def script(self, name: str, *before: str) -> Any:
         """A script of ours, ready to be called."""

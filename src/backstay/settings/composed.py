@@ -1,4 +1,4 @@
-"""URLs that other programs' environments hold in parts: POSTGRES_HOST, POSTGRES_DB, … and REDIS_HOST, …"""
+"""URLs that other programs' environments hold, whole or in parts: POSTGRES_HOST, …, REDIS_URL, REDIS_HOST, …"""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from urllib.parse import quote
 from backstay.errors import InvalidSettings
 
 POSTGRES = ("POSTGRES_HOST", "POSTGRES_DB", "POSTGRES_USER", "POSTGRES_PASSWORD", "POSTGRES_PORT")
+REDIS_URL = "REDIS_URL"
 REDIS = ("REDIS_HOST", "REDIS_PORT", "REDIS_USER", "REDIS_PASSWORD", "REDIS_DB")
 
 
 def composed(setting: str, environment: Mapping[str, str]) -> tuple[str, str] | None:
     """The URL for a setting and the variables that it was made of; None unless all that matters is set.
 
-    For `url` these are host, database and user; for `wakeups` it is the host.
+    For `url` these are host, database and user; for `wakeups` it is REDIS_URL, or else the host.
     """
     match setting:
         case "url":
@@ -35,6 +36,9 @@ def _postgres(environment: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _redis(environment: Mapping[str, str]) -> tuple[str, str] | None:
+    whole = environment.get(REDIS_URL, "").strip()
+    if whole:
+        return whole, REDIS_URL
     host, port, user, password, database = (environment.get(name, "").strip() for name in REDIS)
     _check_port("REDIS_PORT", port)
     if not host:

@@ -221,8 +221,8 @@ _OWN: tuple[Setting, ...] = (
         name="wakeups",
         read=_from_text(optional(_carrier)),
         default=None,
-        about="what carries hints between processes: redis://… or amqp://…, where `aliases` is `all` also REDIS_HOST; "
-        "the database itself where not set",
+        about="what carries hints between processes: redis://… or amqp://…, where `aliases` is `all` also REDIS_URL "
+        "or REDIS_HOST; the database itself where not set",
     ),
     Setting(
         name="dispatch",
