@@ -20,7 +20,7 @@ APPS := $(patsubst apps/%/pyproject.toml,%,$(wildcard apps/*/pyproject.toml))
 APP_PACKAGES := $(foreach package,$(wildcard apps/*/src/*/__init__.py),$(notdir $(patsubst %/,%,$(dir $(package)))))
 DEMOS := $(filter-out parts,$(APPS))
 
-.PHONY: help setup demo fuzz test test-engine gate prove prove-engine simulate chaos chaos-long check fix walk bench bench-quick bench-service bench-pages clean
+.PHONY: help setup demo fuzz test test-engine gate prove prove-engine simulate chaos chaos-long check fix walk bench bench-quick bench-service bench-pages bench-workers clean
 .PHONY: $(addprefix test-,$(APPS)) $(addprefix prove-,$(APPS)) $(addprefix demo-,$(DEMOS))
 
 help: ## Print this list
@@ -133,6 +133,10 @@ bench: $(VENV)/.installed-dev ## Run the whole benchmark with all peers, and wri
 # With fewer jobs, or more rounds: make bench-pages ARGS="10000 50"
 bench-pages: $(VENV)/.installed-dev ## Measure every page of the dashboard with 1,000,000 jobs, and profile the slowest two
 	$(BIN)/python -m bench.dashboard_pages $(ARGS)
+
+# Fewer: make bench-workers ARGS="--workers 1,4 --rounds 1"
+bench-workers: $(VENV)/.installed-dev ## Measure up to 64 workers in network namespaces, with and without Redis (needs root)
+	$(BIN)/python -m bench.many_workers $(ARGS)
 
 clean: ## Remove .venv, caches and build products
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

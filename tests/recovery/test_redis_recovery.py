@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -10,10 +11,11 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from backstay import Backstay
+from backstay import Backstay, State
 from backstay.model.events import silent
 from backstay.testing import PrivatePostgres, PrivateRedis
 
+PATIENCE = 120
 LINE = "queue:pending:default:work:5"
 BY_FILE = {
     "snapshot": {"appendonly": "no", "save": "3600 1"},
@@ -36,6 +38,14 @@ class Shop:
 
     async def store(self, first: int, count: int) -> list[str]:
         return [str((await self.work.enqueue(n=n)).id) for n in range(first, first + count)]
+
+    async def run_until(self, jobs: int) -> None:
+        """Work until so many jobs have ended."""
+        async with self.app.working(), asyncio.timeout(PATIENCE):
+            while (
+                sum(one.jobs for one in await self.app.jobs.counts() if one.state is State.COMPLETED) < jobs
+            ):
+                await asyncio.sleep(0.05)
 
 
 @pytest.fixture(params=BY_FILE)
@@ -60,8 +70,7 @@ async def test_a_stale_copy_of_redis_runs_nothing_again_and_a_rebuild_makes_it_t
     await shop.app.migrate()
     ended = await shop.store(0, 20)
     await back_up(server, copy)
-    async with shop.app.working(until_empty=True):
-        pass
+    await shop.run_until(20)
     waiting = await shop.store(20, 10)
 
     await restore(server, copy)
@@ -69,8 +78,7 @@ async def test_a_stale_copy_of_redis_runs_nothing_again_and_a_rebuild_makes_it_t
         stale = await redis.lrange(LINE, 0, -1)
         rebuilt = await shop.app.rebuild_dispatch()
         line = await redis.lrange(LINE, 0, -1)
-    async with shop.app.working(until_empty=True):
-        pass
+    await shop.run_until(30)
     await shop.app.close()
 
     assert set(stale) == set(ended)
