@@ -288,3 +288,16 @@ async def test_a_word_of_no_state_is_refused_by_name(quick_world: World) -> None
 
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_policy")
     assert "asleep" in answer.json()["detail"]
+
+
+async def test_an_operation_that_is_sent_again_with_its_key_is_started_once(world: World) -> None:
+    body = {"verb": "dead_letters.retry", "letters": {"kind": "add"}, "reason": "mended"}
+    key = {"Idempotency-Key": "retry-all-1"}
+
+    answers = [await world.admin.post("/operations", json=body, headers=key) for _ in range(2)]
+    reused = await world.admin.post("/operations", json={**body, "reason": "other"}, headers=key)
+
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert answers[0].json() == answers[1].json()
+    assert reused.json()["code"] == "idempotency_key_reused"
+    assert len((await world.admin.get("/operations")).json()["items"]) == 1

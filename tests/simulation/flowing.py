@@ -78,7 +78,9 @@ class Flowing:
 
     async def _store(self, client: Any, jobs: list[Any], number: int) -> None:
         keeper = FlowKeeper(
-            SimpleNamespace(flows=client.flows, jobs=client.jobs), client.enqueuer.builder, None
+            SimpleNamespace(flows=client.flows, jobs=client.jobs, url=client.enqueuer.home),
+            client.enqueuer.builder,
+            None,
         )
         flow = Flow(f"flow {number}", keeper)
         for _ in range(self._chance.randint(2, 5)):

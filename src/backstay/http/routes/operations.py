@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query
+from fastapi import Query, Request, Response
 
-from backstay.http.caller import AsCaller
+from backstay.http.caller import AsCaller, Caller, service_of
 from backstay.http.router import operations as router_of
+from backstay.http.routes.jobs import KeyHeader
 from backstay.http.values.common import Done, Listed
 from backstay.http.values.operations import NewOperation, OperationShown
 
@@ -24,13 +25,22 @@ async def list_operations(
     return Listed[OperationShown](items=[OperationShown.model_validate(one) for one in found])
 
 
-@operations.post("", status_code=201, summary="Start an operation")
-async def start_operation(client: AsCaller, body: NewOperation) -> OperationShown:
-    """Start doing one thing with every job that fits now; it goes on when the caller is gone."""
-    started = await client.operations.start(
-        body.verb, body.filters(), reason=body.reason, pace=body.pace, name=body.name
-    )
-    return OperationShown.model_validate(started)
+@operations.post("", status_code=201, response_model=OperationShown, summary="Start an operation")
+async def start_operation(
+    request: Request, caller: Caller, client: AsCaller, body: NewOperation, key: KeyHeader = None
+) -> Response:
+    """Start doing one thing with every job that fits now; it goes on when the caller is gone.
+
+    With an Idempotency-Key it is started once, however often it is sent.
+    """
+
+    async def act() -> OperationShown:
+        started = await client.operations.start(
+            body.verb, body.filters(), reason=body.reason, pace=body.pace, name=body.name
+        )
+        return OperationShown.model_validate(started)
+
+    return await service_of(request).requests.run(request, caller, act)
 
 
 @operations.get("/{operation_id}", summary="Look at an operation")
