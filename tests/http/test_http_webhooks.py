@@ -342,3 +342,22 @@ async def test_the_command_line_sends_and_shows_deliveries(told: World, receiver
     assert [one["id"] for one in shown] == [again, first]
     assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
     assert len(receiver.received) == 2
+
+
+async def test_a_tenant_at_its_quota_still_has_its_webhooks_told(told: World, receiver: Receiver) -> None:
+    theirs = told.app.acting_as("ann", tenant="globex", rights={"*"})
+    await told.app.webhooks.create("pager", receiver.address, tenant="globex", events=["job.cancelled"])
+    jobs = [await theirs.jobs.enqueue("charge", {"card": "1"}) for _ in range(2)]
+    await told.app.quotas.set(1, tenant="globex", reason="too much")
+    await told.app.queues.pause("default", reason="so that it waits")
+    await theirs.jobs.cancel(jobs[0].id, reason="not needed")
+
+    worker = told.app.worker(queues=["webhooks"])
+    running = asyncio.create_task(worker.run())
+    async with asyncio.timeout(60):
+        while not receiver.received:
+            await asyncio.sleep(0.02)
+    worker.stop()
+    await running
+
+    assert json.loads(receiver.received[0][1])["data"]["job_id"] == str(jobs[0].id)

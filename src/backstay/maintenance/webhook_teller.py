@@ -79,7 +79,7 @@ class WebhookTeller:
             job = await self._stores.jobs.get(JobId(end.job_id)) if hearing else None
             deliveries += [self._delivery(webhook, end, job) for webhook in hearing]
         if deliveries:
-            await self._stores.enqueuing.enqueue_keyed(deliveries)
+            await self._stores.service.webhooks.deliver(deliveries)
             self._wakeups.send(queue_hint(QUEUE))
 
     def _delivery(self, webhook: Webhook, end: Change, job: Job | None) -> NewJob:

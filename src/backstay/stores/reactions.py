@@ -25,6 +25,11 @@ async def react_to(connection: Connection, job_ids: Sequence[JobId]) -> set[str]
     found = await connection.fetch_each("reactions/ended", [{"job_id": job_id} for job_id in sorted(job_ids)])
     caused = [job_for(rows.document(row["reactions"]), _ended(row)) for row in found if not _is_own(row)]
     jobs = [job for job in caused if job is not None]
+    return await store_caused(connection, jobs)
+
+
+async def store_caused(connection: Connection, jobs: Sequence[NewJob]) -> set[str]:
+    """Store jobs with keys once each, whatever quotas say; returns the queues to tell."""
     reserved = await connection.fetch_each("reactions/reserve", [_key(job) for job in jobs])
     free = {rows.job_id(row["job_id"]) for row in reserved}
     new = [job for job in jobs if job.id in free]
@@ -74,4 +79,5 @@ def _values(job: NewJob) -> dict[str, Any]:
         "created_by": job.created_by,
         "idempotency_key": job.idempotency_key,
         "order_key": job.order_key,
+        "tags": job.tags,
     }

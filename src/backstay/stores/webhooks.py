@@ -9,9 +9,11 @@ from uuid import UUID
 
 import msgspec
 
+from backstay.model.job import NewJob
 from backstay.model.webhooks import Webhook, topics_of
 from backstay.stores import audit, rows
 from backstay.stores.database.interface import Connection, Lane, Row
+from backstay.stores.reactions import store_caused
 
 ALL_TENANTS = "*"
 LEFT = timedelta(minutes=10)
@@ -59,6 +61,10 @@ class WebhookStore:
 
     async def all(self, *, tenant: str | None, limit: int) -> list[Webhook]:
         return [_webhook(row) for row in await self.lane.fetch("webhooks/all", tenant=tenant, limit=limit)]
+
+    async def deliver(self, deliveries: Sequence[NewJob]) -> None:
+        async with self.lane.transaction() as connection:
+            await store_caused(connection, deliveries)
 
     async def note(self, webhook: Webhook, action: str, *, actor: str, message: str) -> None:
         async with self.lane.transaction() as connection:

@@ -11,6 +11,7 @@ from uuid import UUID
 from backstay.model.alerts import Alert, AlertMute, Firing
 from backstay.model.api_keys import ApiKey, StoredRequest
 from backstay.model.audit_chain import ChainHead, ChainLink
+from backstay.model.job import NewJob
 from backstay.model.records import AuditEntry
 from backstay.model.webhooks import Webhook
 from backstay.stores.contract.failures import Failures
@@ -103,6 +104,10 @@ class Webhooks(Protocol):
 
     async def all(self, *, tenant: str | None, limit: int) -> list[Webhook]:
         """Webhooks by name."""
+        ...
+
+    async def deliver(self, deliveries: Sequence[NewJob]) -> None:
+        """Store jobs that send messages, each once; no quota of their tenant keeps them back."""
         ...
 
     async def note(self, webhook: Webhook, action: str, *, actor: str, message: str) -> None:

@@ -1,8 +1,8 @@
--- Store the jobs that ends bring about, due at once. Quotas do not count here: the end of a job must not be refused
+-- Store the jobs that ends bring about, and deliveries to webhooks, due at once. Quotas do not count here: the end of a job must not be refused
 -- because its tenant has too many others waiting. Those of a paused tenant arrive held.
 INSERT INTO backstay.jobs (
     id, kind, queue, state, reason, priority, run_at, turn, created_at, updated_at, tenant, args, parent_id,
-    correlation_id, created_by, idempotency_key, order_key
+    correlation_id, created_by, idempotency_key, order_key, tags
 )
 SELECT
     given.id,
@@ -21,10 +21,11 @@ SELECT
     given.correlation_id,
     given.created_by,
     given.idempotency_key,
-    given.order_key
+    given.order_key,
+    given.tags
 FROM {each
     id uuid, kind text, queue text, priority smallint, turn_offset interval, tenant text, args json, parent_id uuid,
-    correlation_id text, created_by text, idempotency_key text, order_key text
+    correlation_id text, created_by text, idempotency_key text, order_key text, tags jsonb
 } AS given
 CROSS JOIN (SELECT {clock} AS at) AS clock
 LEFT JOIN backstay.tenant_pauses AS pause
