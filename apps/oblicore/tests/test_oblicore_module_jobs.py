@@ -257,7 +257,9 @@ async def test_words_of_other_modules_are_suggested_once(world: Any) -> None:
     notes = await world.rows("SELECT * FROM oblicore.notifications ORDER BY title")
     assert [note["user_id"] for note in notes] == [world.owner] * 2
     assert notes[1]["title"] == "Module Suggestion: Trade Effluent"
-    assert "references to trade effluent in your permit" in notes[1]["message"]
+    assert notes[1]["message"] == (
+        "We detected references to trade effluent in your permit. Would you like to activate Trade Effluent?"
+    )
 
 
 async def test_an_active_module_is_not_suggested_and_a_breach_suggests_one(world: Any) -> None:

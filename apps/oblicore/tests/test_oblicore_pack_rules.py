@@ -164,3 +164,61 @@ def test_every_path_is_built_in_one_place_from_safe_parts() -> None:
 def test_sentences_are_literal(text: str, expected: str) -> None:
     """OBL-034 OBL-063 OBL-079"""
     assert text == expected
+
+
+LITERAL = {
+    "UNKNOWN_FREQUENCY": "Unknown frequency: {frequency}",
+    "FILE_NOT_FOUND": "File not found",
+    "DOCUMENT_ACCESS": "Document not found or access denied",
+    "EVIDENCE_TITLE": "Evidence Required: {summary}",
+    "EVIDENCE_MESSAGE": "Evidence is required for obligation due on {due}",
+    "DOCUMENT_DONE_TITLE": "Document Processed Successfully",
+    "DOCUMENT_FAILED_TITLE": "Document Processing Failed",
+    "DOCUMENT_FAILED": 'Processing failed for "{title}". {error}',
+    "MISSING_COLUMN": "Missing required column: {field}",
+    "MISSING_PERMIT_NUMBER": "Missing permit_number",
+    "MISSING_OBLIGATION_TITLE": "Missing obligation_title",
+    "INVALID_DATE": "Invalid date format",
+    "INVALID_FREQUENCY": "Invalid frequency value",
+    "SITE_NOT_FOUND": "Site not found",
+    "SITE_WILL_BE_CREATED": "Site will be created",
+    "DUPLICATE_OBLIGATION": "Duplicate obligation",
+    "IMPORT_READY": "Your Excel import is ready. {valid} valid rows, {errors} errors.",
+    "IMPORT_DONE": "{count} obligations imported successfully.",
+    "IMPORT_FAILED": "Excel import failed - {error}",
+    "SAMPLE_TITLE": "Sample Due: {parameter}",
+    "SAMPLE_MESSAGE": "Sampling is due for {parameter} at {site}",
+    "SAMPLING_PROGRESS": "Processed {n}/{total} parameters",
+    "SAMPLING_FAILED": "Sampling schedule job failed",
+    "RUN_HOURS_BREACHED": "Run-Hour Limit Breached",
+    "RUN_HOURS_90": "Run-Hour Limit 90% Reached",
+    "RUN_HOURS_80": "Run-Hour Limit 80% Warning",
+    "RUN_HOURS_PROGRESS": "Checked {n}/{total} generators, {breaches} threshold breaches",
+    "RUN_HOURS_FAILED": "Run-hour monitoring job failed",
+    "AER_PROGRESS": "Processing generator {n}/{total}",
+    "AER_FAILED": "AER generation failed",
+    "RENEWAL_TITLE": "{days} Days: {title} Renewal",
+    "RENEWAL_MESSAGE": "Your {document_type} ({number}) expires on {expiry}. Please initiate renewal process.",
+    "RENEWAL_FAILED": "Permit renewal reminder job failed",
+    "CROSS_SELL_PROGRESS": "Scanned {n}/{total} documents, {triggers} triggers created",
+    "CROSS_SELL_MESSAGE": (
+        "We detected references to {keyword} in your permit. Would you like to activate {module}?"
+    ),
+    "BOARD_HAS_SITE": "Board Pack must have site_id = null",
+    "BOARD_NEEDS_COMPANY": "Board Pack requires company_id",
+    "PACK_NEEDS_SITE": "{pack_type} requires site_id",
+    "PACK_PROGRESS": "Processing obligation {n}/{total}, evidence {m}/{files}",
+    "PACK_DONE_TITLE": "Audit Pack Generated Successfully",
+    "PACK_FAILED_TITLE": "Pack Generation Failed",
+    "PACK_FOOTER": "Generated: {date}",
+    "JOB_FAILED": (
+        "The {job_type} job failed after {retries} retries. Error: {error}. "
+        "Please check the admin dashboard for details."
+    ),
+    "JOB_NOT_FOUND": "Job not found: {id}",
+}
+
+
+@pytest.mark.parametrize("name", sorted(LITERAL))
+def test_each_promised_sentence_is_literal(name: str) -> None:
+    assert getattr(texts, name) == LITERAL[name]
