@@ -128,7 +128,7 @@ class Tasks:
         return register
 
     def schedule(self, task: str, cron: str | None = None, /, **asked: Unpack[Timing]) -> None:
-        """Let a task be enqueued at certain times, as a schedule of its name; its time becomes the reference time."""
+        """Enqueue a task at certain times, by a schedule of its name; the time of a fire becomes the reference time."""
         found = self.get(task)
         if cron is not None:
             asked["cron"] = cron

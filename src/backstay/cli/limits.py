@@ -93,7 +93,7 @@ def set_(
     burst: BurstOption = None,
     by: ByOption = None,
 ) -> None:
-    """Change a limit for every worker; the queue '*' stands for all jobs together. What runs finishes."""
+    """Change a limit for every worker; the queue '*' stands for all jobs together. Running jobs finish."""
     meant: int | str = int(value) if value.lstrip("-").isdigit() else value
     about: dict[str, Any] = {scope.value: name}
     session.run(lambda app: app.limits.set(field, meant, **about, burst=burst, reason=reason, by=actor(by)))
@@ -105,7 +105,7 @@ def set_(
 def unset(
     session: Session, scope: ScopeArgument, name: NameArgument, field: FieldArgument, by: ByOption = None
 ) -> None:
-    """Let the code's own limit count again."""
+    """Restore the limit that the code declares."""
     about: dict[str, Any] = {scope.value: name}
     was_set = session.run(lambda app: app.limits.unset(field, **about, by=actor(by)))
     done = "is the code's own again" if was_set else "was not changed"

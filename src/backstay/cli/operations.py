@@ -74,9 +74,11 @@ def start(
     """Start doing one thing with every job that fits now; a worker carries it out."""
     filters: DeadLetterFilter | JobFilter
     if verb.startswith("dead_letters."):
-        filters = _letters(kind, queue, tenant, fingerprint, older_than, others=bool(state or tag))
+        filters = _dead_letter_filter(
+            kind, queue, tenant, fingerprint, older_than, is_mixed=bool(state or tag)
+        )
     else:
-        filters = _jobs(kind, queue, tenant, state, tag, others=bool(fingerprint or older_than))
+        filters = _job_filter(kind, queue, tenant, state, tag, is_mixed=bool(fingerprint or older_than))
     started = session.run(
         lambda app: app.operations.start(verb, filters, reason=reason, pace=pace, by=actor(by))
     )
@@ -112,35 +114,35 @@ def stop(session: Session, operation_id: IdArgument, by: ByOption = None) -> Non
     session.show({"stopped": stopped}, lambda: printing.line(told))
 
 
-def _letters(
+def _dead_letter_filter(
     kind: str | None,
     queue: str | None,
     tenant: str | None,
     fingerprint: str | None,
     older_than: str | None,
     *,
-    others: bool,
+    is_mixed: bool,
 ) -> DeadLetterFilter:
     from backstay.model.records import DeadLetterFilter
 
-    if others:
+    if is_mixed:
         raise InvalidPayload("--state and --tag are for operations on jobs, not on dead letters")
     older = None if older_than is None else duration(older_than, field="older-than")
     return DeadLetterFilter(kind=kind, queue=queue, tenant=tenant, fingerprint=fingerprint, older_than=older)
 
 
-def _jobs(
+def _job_filter(
     kind: str | None,
     queue: str | None,
     tenant: str | None,
     state: list[str] | None,
     tag: str | None,
     *,
-    others: bool,
+    is_mixed: bool,
 ) -> JobFilter:
     from backstay.model.records import JobFilter
 
-    if others:
+    if is_mixed:
         raise InvalidPayload("--fingerprint and --older-than are for operations on dead letters, not on jobs")
     return JobFilter(kind=kind, queue=queue, tenant=tenant, state=state or None, tag=tag)
 

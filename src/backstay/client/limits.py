@@ -64,7 +64,7 @@ class Limits:
     async def unset(
         self, field: str, *, kind: str | None = None, queue: str | None = None, by: str = "client"
     ) -> bool:
-        """Let the code's own limit count again; False when it was not changed."""
+        """Restore the limit that the code declares; False when it was not changed."""
         scope, name = _one_of(kind, queue)
         was_set = await self._enqueuer.stores.overrides.remove(scope, name, field, actor=who(by))
         self._enqueuer.wakeups.send(OVERRIDES)

@@ -42,7 +42,7 @@ class Live:
                 subscription, lambda: self._state_of(about, tenant=tenant), after
             ):
                 if not (isinstance(event.data, Change) and tenant not in (None, event.data.tenant)):
-                    yield _told(event)
+                    yield _with_plain_data(event)
         finally:
             self._feed.leave(subscription)
 
@@ -110,7 +110,7 @@ class Live:
                 yield LiveEvent("reset" if heard is Notice.RESET else "state", position, now)
 
     async def _last_position(self) -> int:
-        """The position of the newest change that is visible: the state that is read next has it in."""
+        """The position of the newest change that is visible: the state read next includes it."""
         outbox = self._enqueuer.stores.service.outbox
         look = await outbox.look()
         while look.has_new:
@@ -156,7 +156,7 @@ def _progress(job: Job) -> dict[str, Any] | None:
     return None if told is None else {"current": told.current, "total": told.total, "message": told.message}
 
 
-def _told(event: LiveEvent) -> LiveEvent:
+def _with_plain_data(event: LiveEvent) -> LiveEvent:
     if isinstance(event.data, Change):
         return LiveEvent(event.type, event.position, described(event.data))
     return event

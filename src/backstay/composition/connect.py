@@ -200,7 +200,7 @@ class Connections:
         return DispatchStore(self.database.lane("maintenance"))
 
     async def rebuild_dispatch(self) -> Rebuilt:
-        """Make what Redis holds anew; raises InvalidSettings where jobs are not dispatched through Redis."""
+        """Rebuild the lists of jobs in Redis; raises InvalidSettings where jobs are not dispatched through Redis."""
         if self.dispatch is None:
             raise InvalidSettings(
                 "jobs are not dispatched through Redis here: set BACKSTAY_DISPATCH=redis://host:6379/0"
@@ -216,7 +216,7 @@ class Connections:
         return Joining(PostgresTarget(self.url, clock), ready)
 
     async def prepare(self) -> None:
-        """See that the tables are there: a file of our own is brought up to date, a server must be already."""
+        """See that the tables are there: a SQLite file is migrated, a server must be current already."""
         try:
             await migrate.require_current(self.database)
             if self.own is not None:
@@ -226,7 +226,7 @@ class Connections:
             if not isinstance(self.database, Sqlite):
                 raise
             await self.migrate()
-            await self.migrate_views()
+            await self.refresh_own_views()
 
     async def migrate(self) -> list[str]:
         """Bring our tables and the application's up to date; returns the names of the migrations applied now."""
@@ -235,7 +235,7 @@ class Connections:
             applied += await migrate.migrate_own(self.database, self.own)
         return [str(migration) for migration in applied]
 
-    async def migrate_views(self) -> list[str]:
+    async def refresh_own_views(self) -> list[str]:
         """Make the application's views, if they or what they show have changed; returns what was made now."""
         return (
             [] if self.own is None else list(map(str, await migrate.migrate_views(self.database, self.own)))

@@ -22,6 +22,6 @@ async def bring_up_to_date(
         done.append(f"profile {profile.name}")
     # Not through the client's promoted fields, which would ask for everything to be up to date first.
     done += await PromotedFields(stores, registry, builder).migrate()
-    done += await connections.migrate_views()
+    done += await connections.refresh_own_views()
     await schedules.store(stores, emit)
     return done

@@ -156,7 +156,7 @@ class TenantDepths:
 
 
 def counted(measure: Measure, claim: Claim) -> Tallied:
-    """One attempt of which nothing is known but that it came to this."""
+    """One attempt of which only its outcome is known."""
     return Tallied(queue=claim.queue, kind=claim.kind, measure=measure, bucket=0, jobs=1, took_ms=0)
 
 

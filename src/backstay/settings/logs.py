@@ -95,7 +95,7 @@ _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"taskName", "ev
 
 
 def _line(record: logging.LogRecord, fields: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, Any]:
-    """All that a record tells; a fact with the name of one of the line's own stands beside it, as in `level_`."""
+    """All fields of a record; one that has the name of a field of every line gets an underscore, as in `level_`."""
     at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
     own = {
         "event": vars(record).get("event_name") or record.getMessage(),

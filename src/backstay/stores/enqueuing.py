@@ -89,7 +89,7 @@ async def in_transaction(lane: Lane, store: Callable[[Connection], Awaitable[T]]
 
 
 def keys_of(job: NewJob) -> tuple[str, str, str]:
-    """What jobs with keys are stored in the order of."""
+    """Sort key for storing jobs with keys, so that two callers lock them in the same order."""
     return job.tenant, job.idempotency_key or "", job.unique_key or ""
 
 
@@ -101,7 +101,7 @@ async def store_keyed(connection: Connection, job: NewJob) -> Stored:
     """Store a job with a key, or find the one that has it; for `in_transaction`."""
     if job.debounce_key is not None and (put_off := await _put_off(connection, job, job.debounce_key)):
         return put_off
-    existing = await _existing(connection, job)
+    existing = await _reserve_keys(connection, job)
     if existing is not None:
         return await _found(connection, job, existing)
     inserted = await connection.fetch_each("jobs/enqueue", [values_of(job)])
@@ -151,7 +151,7 @@ async def _found(connection: Connection, job: NewJob, existing: JobId) -> Stored
     return Stored(existing, is_new=existing == job.id)
 
 
-async def _existing(connection: Connection, job: NewJob) -> JobId | None:
+async def _reserve_keys(connection: Connection, job: NewJob) -> JobId | None:
     """Take the job's keys, or find the job that has them."""
     if job.idempotency_key is not None:
         found = await _reserve(connection, job, job.idempotency_key)

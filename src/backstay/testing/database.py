@@ -97,7 +97,7 @@ async def _prepare_postgres(app: Backstay, url: str) -> None:
     try:
         await connections.migrate()
         await _declare(app, connections)
-        await connections.migrate_views()
+        await connections.refresh_own_views()
         # Beside the stores: no application empties tables, so no query of theirs does.
         lane: Any = connections.database.lane("testing")
         async with lane.transaction() as connection:

@@ -7,7 +7,7 @@ import socket
 from contextlib import suppress
 
 LOWEST, HIGHEST = 15_000, 32_000
-"""Below the ports that a system gives to outgoing connections: who restarts a server finds its port free."""
+"""Below the ports that a system gives to outgoing connections, so that a restarted server finds its port free."""
 
 _TRIES = 200
 

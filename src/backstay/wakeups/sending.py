@@ -16,7 +16,7 @@ Publish = Callable[[Sequence[str]], Awaitable[None]]
 class HintSender:
     """Gathers hints and publishes them; one of the same name goes out at most fifty times a second.
 
-    What `publish` raises of these `errors` is no loss: workers poll.
+    Errors of the types `errors` that `publish` raises are ignored, because workers also poll.
     """
 
     def __init__(self, publish: Publish, errors: tuple[type[Exception], ...], env: Env) -> None:

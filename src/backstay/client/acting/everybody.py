@@ -122,7 +122,7 @@ class ActingLimits:
         )
 
     async def unset(self, field: str, *, kind: str | None = None, queue: str | None = None) -> bool:
-        """Let the code's own limit count again; False when it was not changed."""
+        """Restore the limit that the code declares; False when it was not changed."""
         self.scope.need_all_tenants("limits.set")
         return await self.scope.app.limits.unset(field, kind=kind, queue=queue, by=self.scope.actor)
 

@@ -54,7 +54,7 @@ class SyncLimits:
     def unset(
         self, field: str, *, kind: str | None = None, queue: str | None = None, by: str = "client"
     ) -> bool:
-        """Let the code's own limit count again; False when it was not changed."""
+        """Restore the limit that the code declares; False when it was not changed."""
         return self._loop.run(
             lambda: self._app.limits.unset(field, kind=kind, queue=queue, by=by), name="sync.limits.unset"
         )

@@ -114,7 +114,7 @@ class DeadLetterPages:
         return await self._editor(request, job_id)
 
     async def retry_edited(self, request: Request, job_id: str) -> Response:
-        """Run a dead job again with other arguments; what is wrong with them is told beside what was typed."""
+        """Run a dead job again with other arguments; the form is shown again with the error if they are invalid."""
         client = self._frame.visitor(request).client
         try:
             new_id = await client.dead_letters.retry(

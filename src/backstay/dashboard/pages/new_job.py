@@ -38,7 +38,7 @@ class NewJobPages:
         return await self._form(request, values)
 
     async def enqueue(self, request: Request) -> Response:
-        """Store the job; what is wrong is told beside what was typed."""
+        """Store the job; the form is shown again with the error if it is invalid."""
         client = self._frame.visitor(request).client
         try:
             kind = await text_of(request, "kind")

@@ -122,7 +122,7 @@ class QueuePages:
         return await self._frame.act(request, "/queues", do)
 
     async def unset_limit(self, request: Request) -> Response:
-        """Let the code's own limit count again."""
+        """Restore the limit that the code declares."""
         client = self._frame.visitor(request).client
 
         async def do() -> str:

@@ -38,7 +38,7 @@ LABELS = {
 }
 LONGEST_NAME = 80
 FIRST_YEAR, LAST_YEAR = 1900, 9000
-"""A moment that a person means; at the edges of the calendar no other can be reckoned from it."""
+"""A moment that a person means; at the edges of the calendar arithmetic with it would overflow."""
 READY_VIEWS = (
     ("Running now", {"state": "running"}),
     ("Waiting for somebody or something", {"state": "held"}),

@@ -20,7 +20,7 @@ operations = router_of("operations")
 async def list_operations(
     client: AsCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Listed[OperationShown]:
-    """List actions on many jobs, the newest first, each with how far it is."""
+    """List actions on many jobs, the newest first, each with its progress."""
     found = await client.operations.all(limit=limit)
     return Listed[OperationShown](items=[OperationShown.model_validate(one) for one in found])
 

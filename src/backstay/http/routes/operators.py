@@ -116,7 +116,7 @@ async def set_limit(client: AsCaller, body: NewLimit) -> Done:
 async def unset_limit(
     client: AsCaller, field: Field, kind: NameQuery = None, queue: NameQuery = None
 ) -> Done:
-    """Let the code's own limit count again."""
+    """Restore the limit that the code declares."""
     return Done(done=await client.limits.unset(field, kind=kind, queue=queue))
 
 

@@ -32,7 +32,7 @@ class DeadLetters(Protocol):
         fingerprint: str | None = None,
         owner: str | None = None,
     ) -> list[DeadLetter]:
-        """Dead letters nobody has closed, newest first; those that nobody looks into have the owner ''."""
+        """Dead letters nobody has closed, newest first; unassigned letters have the owner ''."""
         ...
 
     async def groups(
