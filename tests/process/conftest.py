@@ -9,23 +9,29 @@ from pathlib import Path
 import pytest
 from support import Workshop, migrate_now, workshop
 
-from backstay.testing import PrivatePostgres
+from backstay.testing import PrivatePostgres, PrivateRedis
 from pgbouncer import pooler, program
 
 _numbers = count()
-POOLED = {"test_clients", "test_handlers", "test_kinds_of_others", "test_leaving"}
-"""Files whose tests hold without hints between processes, which do not pass a pooler."""
+POOLED = {
+    "test_clients",
+    "test_handlers",
+    "test_kinds_of_others",
+    "test_leaving",
+    "test_wakeups",
+}
+"""Files whose tests go through a pooler as well; a Redis carries the hints, which do not pass it."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only holds where hints arrive."""
+    """Leave out of a pooler's tests what is of other files."""
 
-    def needs_hints(item: pytest.Item) -> bool:
+    def is_left_out(item: pytest.Item) -> bool:
         spec = getattr(item, "callspec", None)
         is_pooled = spec is not None and spec.params.get("url") == "pooled"
         return is_pooled and item.path.parent == Path(__file__).parent and item.path.stem not in POOLED
 
-    left_out = [item for item in items if needs_hints(item)]
+    left_out = [item for item in items if is_left_out(item)]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
 
@@ -54,9 +60,16 @@ def postgres_url(new_postgres_database: Callable[[], str]) -> str:
     return new_postgres_database()
 
 
+@pytest.fixture(scope="session")
+def carrier() -> Iterator[PrivateRedis]:
+    with PrivateRedis.start() as server:
+        yield server
+
+
 @pytest.fixture
-def pooled_url(postgres_url: str) -> Iterator[str]:
+def pooled_url(postgres_url: str, carrier: PrivateRedis, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A database of the test's own through PgBouncer in transaction mode, with few sessions."""
+    monkeypatch.setenv("BACKSTAY_WAKEUPS", carrier.url())
     with program() as found, pooler(found, postgres_url, size=8) as url:
         yield url
 
