@@ -9,7 +9,16 @@ from backstay.errors import StoreError
 from backstay.model.events import Emit
 from backstay.model.job import Job, JobId, NewJob
 from backstay.model.live import Change
-from backstay.model.webhooks import EVENTS, QUEUE, Webhook, body_of, delivery_of, event_of, message_id
+from backstay.model.webhooks import (
+    EVENTS,
+    QUEUE,
+    Webhook,
+    body_of,
+    delivery_of,
+    event_of,
+    hears_of,
+    message_id,
+)
 from backstay.runtime.env import Env
 from backstay.stores.contract import Stores
 from backstay.wakeups.contract import Wakeups, queue_hint
@@ -75,7 +84,7 @@ class WebhookTeller:
         }
         deliveries: list[NewJob] = []
         for end in ends:
-            hearing = [webhook for webhook in webhooks[end.tenant] if webhook.hears_of(end)]
+            hearing = [webhook for webhook in webhooks[end.tenant] if hears_of(webhook, end)]
             job = await self._stores.jobs.get(JobId(end.job_id)) if hearing else None
             deliveries += [self._delivery(webhook, end, job) for webhook in hearing]
         if deliveries:

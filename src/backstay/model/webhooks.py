@@ -57,15 +57,6 @@ class Webhook:
         """Return True if it receives this event of this kind."""
         return self.is_enabled and event in self.events and (self.kinds is None or kind in self.kinds)
 
-    def hears_of(self, change: Change) -> bool:
-        """Return True if it receives this change; Backstay's own jobs, deliveries among them, are never told."""
-        return (
-            change.at >= self.created_at
-            and self.tenant in (EVERYTHING, change.tenant)
-            and not change.kind.startswith(OWN_KINDS)
-            and self.hears(event_of(change), change.kind)
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class CreatedWebhook:
@@ -89,6 +80,16 @@ def topics_of(webhooks: Iterable[tuple[str, Iterable[str] | None]]) -> set[str]:
         else:
             topics.add(str(Topic(Scope.TENANT, tenant)))
     return topics
+
+
+def hears_of(webhook: Webhook, change: Change) -> bool:
+    """Return True if it receives this change; Backstay's own jobs, deliveries among them, are never told."""
+    return (
+        change.at >= webhook.created_at
+        and webhook.tenant in (EVERYTHING, change.tenant)
+        and not change.kind.startswith(OWN_KINDS)
+        and webhook.hears(event_of(change), change.kind)
+    )
 
 
 def event_of(change: Change) -> str:
