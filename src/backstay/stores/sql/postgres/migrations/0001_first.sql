@@ -111,9 +111,10 @@ CREATE INDEX jobs_dead ON backstay.jobs (finished_at, id)
 WHERE state = 'dead';
 
 -- How many jobs of each queue and kind wait or are dead: jumped through from one pair to the next. Jobs that are run as
--- soon as they are stored are never in it.
+-- soon as they are stored are never in it. Every queue has a name, so the last condition is always true: it keeps the
+-- index to the statements that repeat it, away from those that look for what is due.
 CREATE INDEX jobs_depth ON backstay.jobs (state, queue, kind)
-WHERE state IN ('scheduled', 'held', 'dead');
+WHERE state IN ('scheduled', 'held', 'dead') AND queue >= '';
 
 CREATE INDEX jobs_expiring ON backstay.jobs (expires_at)
 WHERE expires_at IS NOT NULL AND run = 0 AND state IN ('scheduled', 'held', 'available');

@@ -11,6 +11,7 @@ WITH RECURSIVE pairs (state, queue, kind) AS (
             SELECT job.queue
             FROM backstay.jobs AS job
             WHERE job.state IN ('scheduled', 'held', 'dead')
+              AND job.queue >= ''
               AND job.state = states.state
             ORDER BY job.queue, job.kind
             LIMIT 1
@@ -19,6 +20,7 @@ WITH RECURSIVE pairs (state, queue, kind) AS (
             SELECT job.kind
             FROM backstay.jobs AS job
             WHERE job.state IN ('scheduled', 'held', 'dead')
+              AND job.queue >= ''
               AND job.state = states.state
             ORDER BY job.queue, job.kind
             LIMIT 1
@@ -31,6 +33,7 @@ WITH RECURSIVE pairs (state, queue, kind) AS (
             SELECT job.queue
             FROM backstay.jobs AS job
             WHERE job.state IN ('scheduled', 'held', 'dead')
+              AND job.queue >= ''
               AND job.state = pairs.state
               AND (job.queue, job.kind) > (pairs.queue, pairs.kind)
             ORDER BY job.queue, job.kind
@@ -40,6 +43,7 @@ WITH RECURSIVE pairs (state, queue, kind) AS (
             SELECT job.kind
             FROM backstay.jobs AS job
             WHERE job.state IN ('scheduled', 'held', 'dead')
+              AND job.queue >= ''
               AND job.state = pairs.state
               AND (job.queue, job.kind) > (pairs.queue, pairs.kind)
             ORDER BY job.queue, job.kind
@@ -62,6 +66,7 @@ counted AS (
                 SELECT 1
                 FROM backstay.jobs AS job
                 WHERE job.state IN ('scheduled', 'held', 'dead')
+                  AND job.queue >= ''
                   AND job.state = pairs.state
                   AND (job.queue, job.kind) >= (pairs.queue, pairs.kind)
                   AND (job.queue, job.kind) <= (pairs.queue, pairs.kind)
