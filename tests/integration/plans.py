@@ -39,6 +39,7 @@ SMALL = {
     "reports",
     "routes",
     "tenant_pauses",
+    "webhooks",
     "workers",
 }
 

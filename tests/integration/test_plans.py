@@ -126,7 +126,7 @@ async def settlement_values(tables: Tables) -> dict[str, Any]:
 
 
 def audit_values() -> dict[str, Any]:
-    names = ("tenant", "actor", "action", "from_state", "to_state", "reason")
+    names = ("tenant", "actor", "action", "from_state", "to_state", "reason", "source")
     return {
         **{name: ["x"] * BATCH for name in names},
         "job_id": [uuid.uuid4() for _ in range(BATCH)],
