@@ -58,7 +58,7 @@ async def test_a_refused_recipient_tells_whether_to_try_again(
         await _sender(server).send(Mail("gone@example.org", "a", "b"), now=NOW)
     await _sender(server).send(Mail("gone@example.org", "a", "b"), now=NOW)
 
-    assert caught.value.code == code
+    assert caught.value.reply_code == code
     assert caught.value.is_temporary is is_temporary
     assert len(server.wait_for(1)) == 1
 

@@ -40,6 +40,6 @@ async def _send(sender: MailSender, mail: Mail, ctx: Context) -> str:
         return await sender.send(mail, now=ctx.now)
     except MailRefused as error:
         code = "MAIL_UNREACHABLE" if error.is_temporary else "MAIL_REFUSED"
-        raise failure(code, f"the mail server answered {error.code}") from error
+        raise failure(code, f"the mail server answered {error.reply_code}") from error
     except MailUnreachable as error:
         raise failure("MAIL_UNREACHABLE", "the mail server could not be reached") from error

@@ -18,16 +18,19 @@ class MailUnreachable(ConnectionError):
 
 
 class MailRefused(RuntimeError):
-    """The server refused the mail; `code` below 500 means that it may be sent again later."""
+    """The server refused the mail; `reply_code` below 500 means that it may be sent again later.
+
+    Not called `code`: where a handler lets the error through, that would be read as the status of an HTTP answer.
+    """
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(f"the mail server refused the message with code {code}: {text}")
-        self.code, self.text = code, text
+        self.reply_code, self.text = code, text
 
     @property
     def is_temporary(self) -> bool:
         """True if the server asked to try again later."""
-        return 400 <= self.code < 500
+        return 400 <= self.reply_code < 500
 
 
 @dataclass(frozen=True, slots=True)
