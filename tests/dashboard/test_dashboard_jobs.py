@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from dashboard_browser import VIEWER, Browser, ended
 from dashboard_jobs import enqueue
 
@@ -104,11 +105,13 @@ async def test_tells_which_of_the_selected_jobs_could_not_be_acted_on(
     assert (await app.jobs.get(waiting)).state is State.HELD
 
 
-async def test_walks_through_a_long_list(app: Backstay, ada: Browser) -> None:
+@pytest.mark.parametrize("span", ["", "&created=1h"])
+async def test_walks_through_a_long_list(app: Backstay, ada: Browser, span: str) -> None:
+    """The last hour is that of the first page, however long somebody reads it."""
     for number in range(60):
         await enqueue(app, "send_mail", to=str(number))
 
-    first = await ada.open("/jobs?kind=send_mail")
+    first = await ada.open(f"/jobs?kind=send_mail{span}")
     more = first.html.partition('rel="next" href="')[2].partition('"')[0].replace("&amp;", "&")
     second = await ada.open(more)
 

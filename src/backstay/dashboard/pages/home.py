@@ -36,6 +36,7 @@ SHOWN = timedelta(hours=1)
 DAY_BEFORE = timedelta(days=1)
 DAY_SECONDS = 60.0
 FEW = 8
+LOOKED_AT = 100
 
 
 class HomePages:
@@ -73,7 +74,7 @@ class HomePages:
             workers=[worker for worker in workers if is_living(worker)][:FEW],
             living=sum(map(is_living, workers)),
             running=await _newest(visitor, State.RUNNING),
-            finished=await _newest(visitor, State.COMPLETED),
+            finished=await _lately_completed(visitor),
             letters=await _letters(visitor),
             **await self._charts(visitor),
         )
@@ -129,6 +130,14 @@ async def _newest(visitor: Visitor, state: State) -> list[Job]:
     if not visitor.may("jobs.read"):
         return []
     return (await visitor.client.jobs.search(JobFilter(state=state), limit=FEW)).jobs
+
+
+async def _lately_completed(visitor: Visitor) -> list[Job]:
+    """Of the newest jobs that have completed, those that ended last."""
+    if not visitor.may("jobs.read"):
+        return []
+    found = (await visitor.client.jobs.search(JobFilter(state=State.COMPLETED), limit=LOOKED_AT)).jobs
+    return sorted(found, key=lambda job: job.finished_at or job.created_at, reverse=True)[:FEW]
 
 
 async def _letters(visitor: Visitor) -> list[DeadLetter]:

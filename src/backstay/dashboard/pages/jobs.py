@@ -16,6 +16,8 @@ from backstay.dashboard.views.job_query import (
     JobQuery,
     is_id,
     names_of,
+    page_after,
+    page_place,
     ready_views,
     state_counts,
     view_name,
@@ -77,11 +79,10 @@ class JobsPages:
             return self._frame.pages.redirect(request, path_of("jobs", asked))
         query = JobQuery.read(request.query_params)
         problem = f"{asked!r} is no id of a job; choose a filter instead." if asked else ""
-        page = Page([], None)
+        page, now = Page([], None), utc_now()
         try:
-            page = await visitor.client.jobs.search(
-                query.to_filter(utc_now()), cursor=request.query_params.get("cursor") or None, limit=PAGE
-            )
+            cursor, now = page_place(request.query_params.get("cursor", ""), now)
+            page = await visitor.client.jobs.search(query.to_filter(now), cursor=cursor, limit=PAGE)
         except (InvalidSettings, BackstayError) as error:
             problem = sentence(error)
         counts = await self._frame.counts(visitor)
@@ -97,7 +98,7 @@ class JobsPages:
             kinds=names_of(count.kind for count in counts),
             queues=names_of(count.queue for count in counts),
             spans=[(name, words) for name, (words, _) in SPANS.items()],
-            links=PageLinks(next=page.cursor, shown=len(page.jobs)),
+            links=PageLinks(next=page_after(page.cursor, now), shown=len(page.jobs)),
             is_first=not request.query_params.get("cursor"),
             stream=with_query("/events/jobs", query.given.items()),
             **await _offered(visitor, page.jobs),

@@ -128,12 +128,17 @@ def queue_depths(
             known = depth.oldest_ready
             depth.oldest_ready = count.oldest_run_at if known is None else min(known, count.oldest_run_at)
     for worker in workers:
-        for queue in worker.queues if is_living(worker) else ():
+        for queue in _served(worker, counts) if is_living(worker) else ():
             depths.setdefault(queue, QueueDepth(queue)).workers += 1
     for pause in pauses:
         if pause.queue is not None:
             depths.setdefault(pause.queue, QueueDepth(pause.queue)).pause = pause
     return [depths[name] for name in sorted(depths)]
+
+
+def _served(worker: WorkerRecord, counts: Sequence[QueueCount]) -> set[str]:
+    """Return the queues that a worker looks into: its own, and wherever jobs of its kinds were sent to."""
+    return {*worker.queues, *(count.queue for count in counts if count.kind in worker.kinds)}
 
 
 def amount_of(count: QueueCount) -> Amount:

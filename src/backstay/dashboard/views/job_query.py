@@ -139,6 +139,17 @@ class JobQuery:
         return now - SPANS[self.created][1]
 
 
+def page_after(cursor: str | None, now: datetime) -> str | None:
+    """Return the place of the next page: the cursor, and the moment that spans such as "last hour" are counted from."""
+    return None if cursor is None else f"{cursor}@{now.isoformat()}"
+
+
+def page_place(given: str, now: datetime) -> tuple[str | None, datetime]:
+    """Read the place of a page: its cursor and moment; raises InvalidSettings for a malformed moment."""
+    cursor, _, moment = given.partition("@")
+    return cursor or None, moment_of("cursor", moment) if moment else now
+
+
 def view_name(given: Mapping[str, str]) -> str:
     """Return what a view is called by the address that leads to it; empty where nobody has named it."""
     return " ".join(given.get("view", "").split())[:LONGEST_NAME]
