@@ -80,7 +80,7 @@ def _client(field: Field) -> Redis:
 
 
 async def _moved(field: Field) -> int:
-    """How many ids workers have taken since it was started; waits for some."""
+    """How many ids may have come through it since it was started: some were put in, and asked for; waits for some."""
     count = 0
 
     async def is_used() -> bool:
@@ -90,7 +90,7 @@ async def _moved(field: Field) -> int:
                 told = await redis.info("commandstats")
         except (RedisError, OSError):
             return False
-        count = int(told.get("cmdstat_lmove", {}).get("calls", 0))
+        count = min(int(told.get(f"cmdstat_{command}", {}).get("calls", 0)) for command in ("lpush", "rpop"))
         return count > 0
 
     await comes_true(is_used, within=LONGEST_WAIT)
