@@ -94,6 +94,10 @@ class ServerProcess:
         _kill_group(process)
         if process.stdin is not None:
             process.stdin.close()
+        # The guard is gone, the program under it may still be going: whoever starts it again must not meet the old one.
+        deadline = time.monotonic() + STOP_SECONDS
+        while accepts_connections(self) and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
 
     def close(self) -> None:
         """Stop, and remove the server's own folder."""
