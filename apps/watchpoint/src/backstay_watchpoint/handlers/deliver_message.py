@@ -45,7 +45,9 @@ def register(platform: Platform, on_failure: Handler[..., Any]) -> Handler[..., 
                 # Said outright: codes of mail servers are not those of HTTP, where 451 would be hopeless.
                 raise Retry(str(error)) from error
             await _note(platform, envelope, "bounced")
-            raise Hopeless(f"the mail server refuses the recipient for good (code {error.reply_code})") from error
+            raise Hopeless(
+                f"the mail server refuses the recipient for good (code {error.reply_code})"
+            ) from error
         async with platform.database.transaction() as transaction:
             await mails.note_sent(transaction, envelope, sent, platform.clock())
         return sent
