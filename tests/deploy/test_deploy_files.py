@@ -223,6 +223,7 @@ def test_systemd_takes_the_unit(path: Path, tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     text = path.read_text().replace("/srv/backstay/.venv/bin/backstay", shutil.which("true") or "/bin/true")
     (tmp_path / path.name).write_text(text)
+    assert {"[Unit]", "[Service]", "[Install]"} <= set(text.splitlines())
     if program is None:
         pytest.skip(
             "systemd-analyze is not here: install your system's package systemd to have units verified"
