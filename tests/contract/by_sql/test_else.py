@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from differences import ELSE
+
 from backstay.testing.contract import cancelling, claims, rescue, settling
-from contract_sql.conftest import ELSE
 
 
 def test_each_exception_names_a_test_of_the_contract() -> None:
