@@ -21,7 +21,7 @@ PARENTS = "SELECT count(*) FROM backstay.dependencies WHERE job_id = $1 AND verd
 
 
 async def why(services: Services, job: Job) -> str:
-    """Why a job waits, for whoever sent it: one true sentence."""
+    """Say in one sentence why a job waits, to the person who sent it."""
     workers, pauses = await services.app.workers.all(), await services.app.queues.pauses()
     able = [one for one in workers if can_take(one, job)]
     running = await services.database.value(RUNNING, [one.id for one in able])

@@ -183,7 +183,7 @@ class Story:
         return ended
 
     async def large_import_ended(self, done: Any) -> None:
-        """What came of the large import."""
+        """The outcome of the large import."""
         shown = await imports.show(self.here, self.teams["Nord"], self.big)
         for note in shown["notes"]:
             self.demo.event(f"Nord: {note}")
